@@ -44,8 +44,12 @@ def page_data(
     table = about.store.candidate_table(about.scope)
     if not table.rows:
         early = about.run.status is RunStatus.RUNNING
-        why = "it has only begun" if early else "it ended too early"
-        raise UserError(f"{about.store.name} has no candidates of this search: {why}")
+        why, then = (
+            ("it has only begun", "ask again in some seconds")
+            if early
+            else ("it ended too early", "the same `schedsearch run` continues it")
+        )
+        raise UserError(f"{about.store.name} has no candidates of this search: {why}; {then}")
     best = about.best  # asked for once: it takes all timings together
     code: dict[str, Any] = {"details": {}, "texts": []}
     if frozen:

@@ -12,6 +12,7 @@ import numpy as np
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.given import given_text
+from schedsearch.core.suggest import unknown
 from schedsearch.core.text_file import read_text
 from schedsearch.deploy.kernel import Kernel, lowered_kernel
 from schedsearch.frontends.equations import equations
@@ -43,7 +44,7 @@ _Results = Mapping[str, tuple[list[int], Any]]
 
 def known_backend(backend: str) -> None:
     if backend not in BACKENDS:
-        raise UserError(f"unknown backend {backend!r}; known: {', '.join(BACKENDS)}")
+        raise UserError(unknown("backend", backend, BACKENDS))
 
 
 def fastest(ways: Mapping[_Name, Callable[[], Any]]) -> _Name:
@@ -190,7 +191,9 @@ def _save(path: Path, array: Any) -> None:
     try:
         np.save(path, array, allow_pickle=False)
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+        raise UserError(
+            f"cannot write {path}: {error.strerror or error}; choose another place"
+        ) from error
 
 
 def program(

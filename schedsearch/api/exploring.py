@@ -31,6 +31,7 @@ from schedsearch.search.strategies.make import AnyStrategy
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study.stepping import Stepper
 from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.registry import select
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +101,8 @@ class Rewrites(tuple[Choice, ...]):
         return Rewrites(each for each in self if not each.legal)
 
     def of(self, transform: str) -> Rewrites:
-        """Those of one transform."""
+        """Those of one transform. Raises UserError for an unknown name."""
+        select([transform])
         return Rewrites(each for each in self if each.rewrite.transform == transform)
 
     @property
@@ -198,7 +200,10 @@ class Explored:
             rewrite = rewrite.rewrite
         found = self._stepper.follow(self.trace, rewrite)
         if found.record.outcome is Outcome.ILLEGAL:
-            raise UserError(f"{rewrite} is illegal here: {found.record.message}")
+            raise UserError(
+                f"{rewrite} is illegal here: {found.record.message}; "
+                "`.rewrites()` has what is legal"
+            )
         return replace(self, trace=self._stepper.original(found).record.trace, previous=self)
 
     def undo(self) -> Explored:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedsearch.core import ast as q
+from schedsearch.core.lasting import caveats
 from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
@@ -20,7 +21,6 @@ from schedsearch.search.lookup import stored_elsewhere, verification
 from schedsearch.search.reloading import require_verified
 from schedsearch.search.result import Result
 from schedsearch.study.schedule import Schedule, schedule_json
-from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.replay import Replayer
 

@@ -10,7 +10,7 @@ from schedsearch.api import searched
 from schedsearch.api.candidate import Candidate
 from schedsearch.api.frames import Frames
 from schedsearch.core.errors import UserError
-from schedsearch.core.given import given_integer, given_path, given_place, optional
+from schedsearch.core.given import given_path, given_place, optional, parse_id
 from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.present import html
 from schedsearch.search.lookup import find_scopes
@@ -39,7 +39,7 @@ class StoreView(Frames):
     def candidate(self, candidate_id: int, file: str | Path | None = None) -> Candidate:
         """The candidate with this id; `file` is where its procedure is now, if it has moved.
         Raises UserError if there is none."""
-        stored = self._store.candidate(given_integer("a candidate's id", candidate_id))
+        stored = self._store.candidate(parse_id(candidate_id))
         return Candidate.of(self._store, stored, optional(given_path, "file=", file))
 
     def search(

@@ -18,6 +18,7 @@ from schedsearch.api.searched import search_of_run
 from schedsearch.api.source import options_of
 from schedsearch.api.watching import watched
 from schedsearch.core.given import given_flag, given_path, given_texts
+from schedsearch.core.lasting import caveats
 from schedsearch.core.records import GeneratedC, Measurement, PeerComparison, Target, Workload
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
@@ -38,7 +39,6 @@ from schedsearch.search.setup.budget import Stop
 from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import AnyStrategy
 from schedsearch.store.database import Store
-from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.replay import Replayer, State

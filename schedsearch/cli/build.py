@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from schedsearch.cli.options import CcOption, FilesOption, InstructionsOption, OnlyOption
+from schedsearch.cli.options import (
+    KERNEL,
+    OUTPUT,
+    CcOption,
+    FilesOption,
+    InstructionsOption,
+    OnlyOption,
+)
 from schedsearch.cli.telling import told
 from schedsearch.deploy.library.building import Ordered
 from schedsearch.deploy.library.building import build as build_library
@@ -19,26 +26,44 @@ from schedsearch.locks.place import choose, choose_lock
 
 def build(
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where to install: a new directory.")
+        Path,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Where to install: a new directory.",
+            rich_help_panel=OUTPUT,
+        ),
     ],
     name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Of the library: libNAME.so, NAME_gemm().")
+        str,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="Of the library: libNAME.so, NAME_gemm().",
+            rich_help_panel=OUTPUT,
+        ),
     ],
     lock: Annotated[
         Path | None,
         typer.Option(
-            "--lock", metavar="FILE", help="Lock file. Default: schedules.lock here or above."
+            "--lock",
+            metavar="FILE",
+            help="Lock file. Default: schedules.lock here or above.",
+            rich_help_panel=KERNEL,
         ),
     ] = None,
     only: OnlyOption = None,
     wheel: Annotated[
         bool,
         typer.Option(
-            "--wheel", help="A wheel for this Python, to call on arrays; it needs NumPy alone."
+            "--wheel",
+            help="A wheel for this Python, to call on arrays; it needs NumPy alone.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
     release: Annotated[
-        str, typer.Option(metavar="VERSION", help="The library's own version.")
+        str,
+        typer.Option(metavar="VERSION", help="The library's own version.", rich_help_panel=OUTPUT),
     ] = "0.1.0",
     cc: CcOption = None,
     file: FilesOption = None,

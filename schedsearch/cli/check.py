@@ -16,6 +16,8 @@ from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     INTERRUPTED,
+    MEASUREMENT,
+    OUTPUT,
     CcOption,
     FilesOption,
     InstructionsOption,
@@ -42,6 +44,9 @@ from schedsearch.locks.table import as_json, show
 from schedsearch.peers.against import parse_against
 from schedsearch.present.files import require_folder
 
+REPAIR = "Repair"
+"""The panel of what is for --repair."""
+
 
 def check(
     paths: Annotated[
@@ -53,10 +58,20 @@ def check(
     ] = None,
     only: OnlyOption = None,
     correct_only: Annotated[
-        bool, typer.Option("--correct-only", help="Time nothing: for machines that cannot.")
+        bool,
+        typer.Option(
+            "--correct-only",
+            help="Time nothing: for machines that cannot.",
+            rich_help_panel=MEASUREMENT,
+        ),
     ] = False,
     tolerance: Annotated[
-        str, typer.Option(metavar="PERCENT", help="Slowdown allowed before a check fails.")
+        str,
+        typer.Option(
+            metavar="PERCENT",
+            help="Slowdown allowed before a check fails.",
+            rich_help_panel=MEASUREMENT,
+        ),
     ] = "2.5%",
     against: AgainstOption = None,
     cc: CcOption = None,
@@ -66,16 +81,32 @@ def check(
     store: StoreOption = DEFAULT_STORE,
     json_: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", dir_okay=False, help="Write results as JSON."),
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            dir_okay=False,
+            help="Write results as JSON.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option("--junit", metavar="FILE", dir_okay=False, help="Write results as JUnit XML."),
+        typer.Option(
+            "--junit",
+            metavar="FILE",
+            dir_okay=False,
+            help="Write results as JUnit XML.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     markdown_: Annotated[
         Path | None,
         typer.Option(
-            "--markdown", metavar="FILE", dir_okay=False, help="Write results as Markdown."
+            "--markdown",
+            metavar="FILE",
+            dir_okay=False,
+            help="Write results as Markdown.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     repair: Annotated[
@@ -84,9 +115,17 @@ def check(
             "--repair",
             help="Fit schedules to procedures that have changed, search from there, and write "
             "the lock file anew; nothing is checked.",
+            rich_help_panel=REPAIR,
         ),
     ] = False,
-    budget: Annotated[str, typer.Option(help="Time to search for each repaired entry.")] = "30s",
+    budget: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Time to search for each repaired entry: 90, 90s, 2m.",
+            rich_help_panel=REPAIR,
+        ),
+    ] = "30s",
 ) -> None:
     """Check that locked schedules still apply, are right, and are as fast as the pinned C.
 

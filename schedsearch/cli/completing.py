@@ -49,6 +49,13 @@ def strategies(incomplete: str) -> list[str]:
     return [name for name in STRATEGIES if name.startswith(incomplete)]
 
 
+def caches(incomplete: str) -> list[str]:
+    """What `--cache` takes."""
+    from schedsearch.evaluate.run.timing import Cache
+
+    return [str(each) for each in Cache if each.startswith(incomplete)]
+
+
 def _store(context: Context) -> str:
     return str(context.params.get("store") or DEFAULT_STORE)
 

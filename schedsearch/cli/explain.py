@@ -14,6 +14,8 @@ from schedsearch.cli import completing
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     INTERRUPTED,
+    MEASUREMENT,
+    OUTPUT,
     CandidateArgument,
     FileOption,
     InstructionsOption,
@@ -40,7 +42,8 @@ def explain(
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown, for a review.")
+        bool,
+        typer.Option("--markdown", help="Print Markdown, for a review.", rich_help_panel=OUTPUT),
     ] = False,
     measure: Annotated[
         bool,
@@ -48,6 +51,7 @@ def explain(
             "--measure",
             help="Time each step against the one before, where the store has only predictions or "
             "what was measured apart; takes seconds a step.",
+            rich_help_panel=MEASUREMENT,
         ),
     ] = False,
     asm: Annotated[
@@ -56,6 +60,7 @@ def explain(
             "--asm",
             help="Show the machine code of the hottest loops beside the C and Exo lines that it "
             "comes from, what an iteration does, and what limits the kernel.",
+            rich_help_panel=MEASUREMENT,
         ),
     ] = False,
     count: Annotated[
@@ -64,6 +69,7 @@ def explain(
             "--counters",
             help="Count instructions, cycles, cache misses and branch misses of a call: by perf, "
             "else by valgrind, else by an estimate; the output says which.",
+            rich_help_panel=MEASUREMENT,
         ),
     ] = False,
     json_: JsonOption = False,

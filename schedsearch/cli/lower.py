@@ -15,9 +15,10 @@ from schedsearch.search.setup.procedure_file import procedure_of
 
 
 def lower(
-    file: Annotated[Path, typer.Argument(help="C (.c) or equations (.eq).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="C (.c) or equations (.eq).")],
     function: Annotated[
-        str | None, typer.Argument(help="Function, if the file has several.")
+        str | None,
+        typer.Argument(metavar="FUNCTION", help="Function, if the file has several."),
     ] = None,
     out: Annotated[
         Path | None,

@@ -200,7 +200,10 @@ def _run(asked: str) -> None:
     collect_rarely()
     given = asked in COMMANDS and "--help" not in sys.argv
     defaults = {asked: settings.defaults(asked, Path.cwd())} if given else {}
-    command(prog_name="schedsearch", default_map=defaults)
+    try:
+        command(prog_name="schedsearch", default_map=defaults)
+    except UserError as error:
+        raise settings.said_where(error, Path.cwd(), sys.argv) from error
 
 
 @contextmanager

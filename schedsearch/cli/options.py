@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from schedsearch.cli import completing
-from schedsearch.cli.parse import parse_fp, parse_id
-from schedsearch.core.floats import FloatingPoint
+from schedsearch.cli.parse import parse_id
+from schedsearch.core.floats import FloatingPoint, floating_point
 from schedsearch.core.store_name import DEFAULT_STORE as DEFAULT_STORE
 from schedsearch.core.store_name import STORE
 
@@ -24,6 +24,7 @@ SEARCH = "Search"
 MEASUREMENT = "Measurement"
 PARALLEL = "Parallel"
 OUTPUT = "Output"
+SHORTENED = "Shortening"
 
 CandidateArgument = Annotated[
     int,
@@ -81,7 +82,7 @@ FpOption = Annotated[
     typer.Option(
         "--fp",
         metavar="MODE",
-        parser=parse_fp,
+        parser=floating_point,
         help="How far floating-point results may differ. strict: not at all. reassociate: by the "
         "order of sums. fast: as -ffast-math allows. Default: fast, or what --target says.",
         rich_help_panel=KERNEL,
@@ -139,7 +140,10 @@ IncludeOption = Annotated[
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", metavar="GLOB", help="Procedures or files like this: 'gemm*' (repeatable)."
+        "--only",
+        metavar="GLOB",
+        help="Procedures or files like this: 'gemm*' (repeatable).",
+        rich_help_panel=KERNEL,
     ),
 ]
 LockOption = Annotated[
@@ -156,6 +160,7 @@ MinimalOption = Annotated[
         "--minimal",
         help="Leave out rewrites that do not change the speed; the shorter schedule is verified, "
         "measured and kept in the store.",
+        rich_help_panel=SHORTENED,
     ),
 ]
 ShorteningOption = Annotated[
@@ -164,5 +169,6 @@ ShorteningOption = Annotated[
         "--budget",
         metavar="TIME",
         help="Time for --minimal: 90, 90s, 2m. Confirming comes on top.",
+        rich_help_panel=SHORTENED,
     ),
 ]

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.given import given_integer, given_number
+from schedsearch.core.given import parse_id as parse_id
 from schedsearch.core.given import parse_names as parse_names
 from schedsearch.core.given import parse_seconds as parse_seconds
-from schedsearch.core.suggest import did_you_mean
+
+_T = TypeVar("_T")
 
 
-def parse_id(text: str | int) -> int:
-    """The id of a candidate. Raises UserError for what is none."""
-    if not str(text).isdecimal():
-        raise UserError(f"{text!r} is no id of a candidate; `schedsearch best` prints the ids")
-    return int(text)
+def integer(option: str) -> Callable[[str | int], int]:
+    """Reads the integer that an option is given, and refuses what is none in the words of
+    `given_integer`, which Python's users see."""
+    return _number(option, int, given_integer)
 
 
-def parse_fp(text: str | FloatingPoint) -> FloatingPoint:
-    """`strict`, `reassociate`, `fast`. Raises UserError on anything else."""
-    if text not in list(FloatingPoint):
-        known = list(map(str, FloatingPoint))
-        raise UserError(
-            f"--fp {text!r} is unknown; known: {', '.join(known)}{did_you_mean(str(text), known)}"
-        )
-    return FloatingPoint(text)
+def number(option: str) -> Callable[[str | float], float]:
+    """As `integer`."""
+    return _number(option, float, given_number)
+
+
+def _number(
+    option: str, kind: Callable[[Any], _T], refuse: Callable[[str, Any], _T]
+) -> Callable[[Any], _T]:
+    def read(text: Any) -> _T:
+        try:
+            return kind(text)
+        except ValueError:
+            return refuse(option, text)
+
+    return read
 
 
 def parse_days(option: str, text: str) -> float:
@@ -46,15 +56,15 @@ def parse_bytes(option: str, text: str) -> float:
 
 def parse_sizes(texts: list[str]) -> dict[str, int]:
     """`["M=512", "N=64"]` -> `{"M": 512, "N": 64}`. Raises UserError on anything else."""
-    sizes = {}
+    sizes: dict[str, str] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or not re.fullmatch(r"\s*-?\d+\s*", value):
+        name, _, value = map(str.strip, text.partition("="))
+        if not name or not value:
             raise UserError(f"--size {text!r} is not NAME=VALUE; write for example --size M=512")
-        if name.strip() in sizes:
-            raise UserError(f"--size {name.strip()} is given twice; give it once")
-        sizes[name.strip()] = int(value)
-    return sizes
+        if name in sizes:
+            raise UserError(f"--size {name} is given twice; give it once")
+        sizes[name] = value
+    return {name: integer(f"--size {name}")(value) for name, value in sizes.items()}
 
 
 def parse_share(option: str, text: str) -> float:

@@ -18,6 +18,7 @@ from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
     INTERRUPTED,
+    OUTPUT,
     SHORTENING,
     CandidateArgument,
     FileOption,
@@ -52,7 +53,8 @@ from schedsearch.study.schedule import Schedule, opened
 def replay(
     candidate_id: CandidateArgument,
     step: Annotated[
-        int | None, typer.Option(min=0, help="Stop after this many rewrites. Default: all.")
+        int | None,
+        typer.Option(min=0, metavar="N", help="Stop after this many rewrites. Default: all."),
     ] = None,
     file: FileOption = None,
     instructions: InstructionsOption = None,
@@ -101,6 +103,7 @@ def export(
             metavar="A,B,...",
             help="What to write: py (Exo), c (with header), json (the trace, and all it takes to "
             "build it again).",
+            rich_help_panel=OUTPUT,
         ),
     ] = ",".join(DEFAULT_FORMATS),
     minimal: MinimalOption = False,

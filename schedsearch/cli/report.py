@@ -92,7 +92,7 @@ def report(
         _foundation(console, result)
         for caveat in result.setting.baseline.agreement.caveats:
             console.print(f"Schedules of it are {caveat}.", markup=False, soft_wrap=True)
-        console.print(f"\n{_NOT_WRITTEN}")
+        console.print(f"\n{_NOT_WRITTEN}", soft_wrap=True)
     else:
         measurement = result.best.measurement
         decision = measurement.verdict(margin(result.noise))
@@ -136,7 +136,7 @@ def report(
         if written.paths:
             _written(console, "written", list(written.paths))
         else:
-            console.print(f"\n{_NOT_WRITTEN}")
+            console.print(f"\n{_NOT_WRITTEN}", soft_wrap=True)
     if result.counterpart is not None:
         console.print(f"\n{_beside(result.counterpart)}", markup=False, soft_wrap=True)
     console.print(f"\n{result.stop}: {fmt.counted(progress)} in {progress.elapsed_s:.0f} s")
@@ -150,7 +150,10 @@ def report(
     if result.stop is not Stop.EXHAUSTED:
         console.print(f"continue: {typed(without='--fresh')}", markup=False, soft_wrap=True)
     if written.paths:
-        console.print("next: schedsearch best, then schedsearch explain ID --asm; schedsearch pin")
+        console.print(
+            "next: schedsearch best, then schedsearch explain ID --asm; schedsearch pin",
+            soft_wrap=True,
+        )
 
 
 def gained(result: Result) -> bool:

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.api.arguments import read_budget
 from schedsearch.api.exporting import export_result
 from schedsearch.api.source import source_of
 from schedsearch.cli import completing
@@ -34,7 +35,7 @@ from schedsearch.cli.options import (
     StoreOption,
     TargetOption,
 )
-from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
+from schedsearch.cli.parse import integer, number, parse_names, parse_sizes
 from schedsearch.cli.report import Written, as_json, gained, report
 from schedsearch.cli.telling import told
 from schedsearch.core.records import GeneratedC
@@ -49,7 +50,7 @@ from schedsearch.present.live import make_view
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
-from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.setup.budget import Stop
 from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import STRATEGIES
 from schedsearch.study.hot import limited
@@ -110,8 +111,8 @@ def run(
     trials: Annotated[
         int | None,
         typer.Option(
-            min=1,
             metavar="N",
+            parser=integer("--trials"),
             help="Stop after this many measured candidates.",
             rich_help_panel=SEARCH,
         ),
@@ -120,6 +121,7 @@ def run(
         float | None,
         typer.Option(
             metavar="X",
+            parser=number("--target-speedup"),
             help="Stop once this many times as fast as the baseline.",
             rich_help_panel=SEARCH,
         ),
@@ -159,12 +161,20 @@ def run(
         ),
     ] = False,
     seed: Annotated[
-        int, typer.Option(metavar="N", help="Seed of the strategy.", rich_help_panel=SEARCH)
+        int,
+        typer.Option(
+            metavar="N",
+            parser=integer("--seed"),
+            help="Seed of the strategy.",
+            rich_help_panel=SEARCH,
+        ),
     ] = Options.seed,
     cache: Annotated[
         Cache,
         typer.Option(
             metavar="STATE",
+            parser=Cache,
+            autocompletion=completing.caches,
             help="Time kernels with their operands in the caches (warm), or not (cold).",
             rich_help_panel=MEASUREMENT,
         ),
@@ -173,6 +183,7 @@ def run(
         int,
         typer.Option(
             metavar="BYTES",
+            parser=integer("--align"),
             help="Alignment of the arrays: 16 as malloc and NumPy give, or 64.",
             rich_help_panel=MEASUREMENT,
         ),
@@ -182,6 +193,7 @@ def run(
         int,
         typer.Option(
             metavar="N",
+            parser=integer("--threads"),
             help="Threads a kernel may use (OpenMP); timed on N cores.",
             rich_help_panel=PARALLEL,
         ),
@@ -189,8 +201,8 @@ def run(
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1,
             metavar="N",
+            parser=integer("--workers"),
             help="Processes that rewrite and compile. Default: cores - threads.",
             rich_help_panel=PARALLEL,
         ),
@@ -230,7 +242,7 @@ def run(
         file=source,
         proc=only,
         sizes=parse_sizes(size or []),
-        budget=Budget(parse_seconds(budget), trials, target_speedup),
+        budget=read_budget(budget, trials, target_speedup),
         store=store,
         cc=cc,
         target=target,

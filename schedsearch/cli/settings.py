@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.suggest import did_you_mean
+from schedsearch.core.suggest import unknown
 
 FILE = "pyproject.toml"
 
@@ -51,8 +51,22 @@ def defaults(command: str, start: Path) -> dict[str, Any]:
 
     Raises UserError for a key that is unknown, and for a value that no option takes.
     """
-    file = next((f for d in (start, *start.parents) if (f := d / FILE).is_file()), None)
+    file = _nearest(start)
     return _read(file, command) if file else {}
+
+
+def said_where(error: UserError, start: Path, given: Sequence[str]) -> UserError:
+    """The error with its file, if it is about a default of `defaults` and no option is `given`."""
+    option = str(error).partition(" ")[0]
+    named = any(word.partition("=")[0] == option for word in given)
+    file = _nearest(start)
+    if named or option[2:] not in COMMANDS_OF or file is None:
+        return error
+    return UserError(f"{file}, [tool.schedsearch]: {error}")
+
+
+def _nearest(start: Path) -> Path | None:
+    return next((f for d in (start, *start.parents) if (f := d / FILE).is_file()), None)
 
 
 def _read(file: Path, command: str) -> dict[str, Any]:
@@ -66,10 +80,7 @@ def _read(file: Path, command: str) -> dict[str, Any]:
     found = {}
     for key, value in table.items():
         if key not in COMMANDS_OF:
-            raise UserError(
-                f"{file}: unknown key {key!r} in [tool.schedsearch]; known: "
-                f"{', '.join(COMMANDS_OF)}{did_you_mean(key, COMMANDS_OF)}"
-            )
+            raise UserError(f"{file}, [tool.schedsearch]: {unknown('key', key, COMMANDS_OF)}")
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise UserError(
                 f"{file}: {key} in [tool.schedsearch] is {value!r}; write what --{key} takes, as a "

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.api.arguments import read_budget
 from schedsearch.api.planning import make_plan
 from schedsearch.api.recorded import BUDGET_S, Tuned, default_store, search, show
 from schedsearch.cli.options import (
@@ -25,7 +26,7 @@ from schedsearch.cli.options import (
     FpOption,
     JsonOption,
 )
-from schedsearch.cli.parse import parse_seconds
+from schedsearch.cli.parse import integer
 from schedsearch.cli.telling import told
 from schedsearch.core.store_name import STORE, without_password
 from schedsearch.deploy.recorded import read_recordings
@@ -33,7 +34,6 @@ from schedsearch.locks.place import read_lock
 from schedsearch.present.files import require_folder
 from schedsearch.present.live import make_view
 from schedsearch.search.result import Listener
-from schedsearch.search.setup.budget import Budget
 from schedsearch.search.setup.options import Options
 
 
@@ -41,7 +41,10 @@ def tune(
     recorded: Annotated[
         Path,
         typer.Option(
-            "--recorded", metavar="DIR", help="Directory that programs recorded their calls in."
+            "--recorded",
+            metavar="DIR",
+            help="Directory that programs recorded their calls in.",
+            rich_help_panel=KERNEL,
         ),
     ],
     budget: Annotated[
@@ -76,6 +79,7 @@ def tune(
         int,
         typer.Option(
             metavar="N",
+            parser=integer("--threads"),
             help="Threads a kernel may use (OpenMP).",
             rich_help_panel=PARALLEL,
         ),
@@ -91,8 +95,8 @@ def tune(
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1,
             metavar="N",
+            parser=integer("--workers"),
             help="Processes that rewrite and compile. Default: cores - threads.",
             rich_help_panel=PARALLEL,
         ),
@@ -123,7 +127,7 @@ def tune(
             read_lock(lock)  # before the budget is spent
     options = Options(
         Path(),
-        budget=Budget(parse_seconds(budget)),
+        budget=read_budget(budget),
         store=store or default_store(recorded),
         fp=fp,
         threads=threads,

@@ -32,7 +32,10 @@ def ui(
             help="A run's number, or a procedure. Default: the search that runs, or the latest.",
         ),
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: one that is free.")] = 0,
+    port: Annotated[
+        int,
+        typer.Option("--port", min=0, max=65535, metavar="PORT", help="0: one that is free."),
+    ] = 0,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address only.")
     ] = False,

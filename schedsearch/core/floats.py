@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.suggest import unknown
 
 
 class FloatingPoint(StrEnum):
@@ -33,9 +34,7 @@ MEANINGS = {
 def floating_point(text: str | None) -> FloatingPoint | None:
     """The contract of this name; None stays None. Raises UserError for any other text."""
     if text is not None and text not in [*FloatingPoint]:
-        raise UserError(
-            f"fp {text!r} is no floating-point contract; give one of {', '.join(FloatingPoint)}"
-        )
+        raise UserError(unknown("--fp", text, FloatingPoint))
     return None if text is None else FloatingPoint(text)
 
 

@@ -18,6 +18,7 @@ from schedsearch.core.errors import UserError
 
 _T = TypeVar("_T")
 
+_TIME = "a time; write for example 90, 90s, 2m or 1h"
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -25,11 +26,23 @@ def parse_seconds(given: str | float) -> float:
     """`90`, `90s`, `2m`, `1.5h` -> seconds; a number is seconds. Raises UserError on anything else;
     limits of numbers are for `Budget.check`."""
     if not isinstance(given, str):
-        return _real("--budget", given, "a time; write for example 90, '90s', '2m' or '1h'")
+        return _real("--budget", given, _TIME)
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", given.strip())
     if match is None or float(match[1]) <= 0:
-        raise UserError(f"--budget {given!r} is not a time; write for example 90, 90s, 2m or 1h")
+        raise no_time(repr(given))
     return float(match[1]) * _SECONDS[match[2] or ""]
+
+
+def no_time(given: str) -> UserError:
+    """What is said of a budget that is none."""
+    return UserError(f"--budget {given} is not {_TIME}")
+
+
+def parse_id(given: Any) -> int:
+    """The id of a candidate. Raises UserError for what is none."""
+    if isinstance(given, bool) or not str(given).isdecimal():
+        raise UserError(f"{given!r} is no id of a candidate; `schedsearch best` prints the ids")
+    return int(given)
 
 
 def parse_names(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
@@ -57,7 +70,7 @@ def given_sizes(given: Mapping[str, int] | None) -> dict[str, int]:
     for name, value in (given or {}).items():
         if not isinstance(name, str):
             raise UserError(f"sizes: {name!r} is not a name; write for example {{'M': 512}}")
-        found[name] = given_integer(f"sizes: {name}", value)
+        found[name] = given_integer(f"--size {name}", value)
     return found
 
 
@@ -68,12 +81,12 @@ def given_integer(option: str, given: Any) -> int:
             return index(given)
     except TypeError:
         pass
-    raise UserError(f"{option} {given!r} is not an integer")
+    raise UserError(f"{option} {given!r} is not an integer; write for example 4")
 
 
 def given_number(option: str, given: Any) -> float:
     """Raises UserError for what is no real number."""
-    return _real(option, given, "a number")
+    return _real(option, given, "a number; write for example 1.5")
 
 
 def given_text(option: str, given: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.suggest import did_you_mean
+from schedsearch.core.suggest import unknown
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,7 @@ def isa(name: str) -> Isa:
     """The ISA of this name. Raises UserError for an unknown one."""
     found = next((each for each in KNOWN if each.name == name), None)
     if found is None:
-        raise UserError(
-            f"unknown isa {name!r}; known: {', '.join(NAMES)}{did_you_mean(name, NAMES)}"
-        )
+        raise UserError(unknown("isa", name, NAMES))
     return found
 
 

@@ -25,6 +25,7 @@ from schedsearch.core.build import Build, has_threads
 from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
+from schedsearch.core.lasting import lasting_memory
 from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import AS_WRITTEN
@@ -41,7 +42,7 @@ from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.transforms.contract import Parameter, parameters
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.fixed_sizes import specialize
-from schedsearch.transforms.exo.generated import code_key, lasting_memory
+from schedsearch.transforms.exo.generated import code_key
 from schedsearch.transforms.exo.identity import proc_key
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.vector.instruction_sets import load_instructions

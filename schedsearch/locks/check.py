@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.lasting import caveats
 from schedsearch.core.records import Artifact, Failure, Outcome
 from schedsearch.core.text_file import read_text
 from schedsearch.evaluate.run.bench import Anchor, Bench
@@ -30,7 +31,6 @@ from schedsearch.search.caches import in_use
 from schedsearch.search.verified import place_of, recall
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.search.workers.core_sharing import measuring_slot
-from schedsearch.transforms import contract
 
 Tell = Callable[[str], None]
 
@@ -94,7 +94,7 @@ def _compared(kernel: LockedKernel, found: Checked, options: CheckOptions, tell:
         tell(f"verifying {kernel.entry.name}")
         bench = _bench(kernel)
         today, verified = verify(bench, subject, kernel.kernel, today)
-    own = (*verified.caveats, *contract.caveats(kernel.code))
+    own = (*verified.caveats, *caveats(kernel.code))
     right = f"right in {verified.cases} cases"
     found = replace(found, same=same, notes=(*_caveats(kernel.entry, own), *found.notes))
     if same:

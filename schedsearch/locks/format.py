@@ -57,7 +57,10 @@ def parse_lock(text: str, where: str) -> Lock:
     fields = Fields(data, where)
     schema = fields.integer("schema")
     if schema != SCHEMA:
-        raise UserError(f"{where} has schema {schema}; this schedsearch reads schema {SCHEMA}")
+        raise UserError(
+            f"{where} has schema {schema}; this schedsearch reads schema {SCHEMA}: install the one "
+            "that wrote it, or pin again into another file (--lock)"
+        )
     entries = [_entry(table) for table in (fields.tables("kernel") if "kernel" in data else ())]
     fields.end()
     slots: set[tuple[Any, ...]] = set()

@@ -149,7 +149,8 @@ def _matching(entries: Sequence[LockEntry], only: Sequence[str]) -> tuple[LockEn
     for each in only:
         if not any(_matches(entry, each) for entry in entries):
             names = ", ".join(sorted({entry.workload.proc for entry in entries}))
-            close = did_you_mean(each, [entry.workload.proc for entry in entries])
+            known = [w for e in entries for w in (e.workload.proc, e.workload.source)]
+            close = did_you_mean(each, known)
             raise UserError(f"--only {each!r} matches none of: {names or 'no entries'}{close}")
     return tuple(e for e in entries if not only or any(_matches(e, each) for each in only))
 

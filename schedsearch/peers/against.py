@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch.core import ast as q
-from schedsearch.core.build import Build
+from schedsearch.core.build import COMPILERS, Build
 from schedsearch.core.decision import decide
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, PeerComparison, Target
@@ -75,7 +75,7 @@ def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
         library = request in LIBRARIES
         file = _FILE.fullmatch(request)
         if not (library or file or re.fullmatch(r"cc=\S+", request)):
-            close = did_you_mean(request, LIBRARIES)
+            close = did_you_mean(request, (*LIBRARIES, *(f"cc={each}" for each in COMPILERS)))
             raise UserError(f"--against {request!r}: it takes {FORMS}{close}")
         if library and request != "numpy" and importlib.util.find_spec(request) is None:
             raise UserError(f"--against {request}: it is not installed (`pip install {request}`)")

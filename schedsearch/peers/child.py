@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from schedsearch.core.suggest import did_you_mean
+
 Call = Callable[[], object]
 
 
@@ -53,7 +55,13 @@ class _Contender:
             function = space["prepare"]
         elif what["kind"] == "file":
             sys.path.insert(0, str(Path(what["path"]).parent))
-            function = runpy.run_path(what["path"])[what["name"]]
+            found = runpy.run_path(what["path"])
+            if what["name"] not in found:
+                raise LookupError(
+                    f"no function {what['name']} in {what['path']}"
+                    f"{did_you_mean(what['name'], [n for n in found if n[0] != '_'])}"
+                )
+            function = found[what["name"]]
             return lambda: function(*arrays)
         else:
             function = getattr(importlib.import_module(what["path"]), what["name"])

@@ -16,7 +16,7 @@ from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord,
 from schedsearch.core.stats import Estimate
 
 if TYPE_CHECKING:  # they take a while to load
-    from schedsearch.evaluate.oracle.agreement import Agreement
+    from schedsearch.evaluate.oracle.agreed import Agreement
     from schedsearch.evaluate.roof.roofline import Roof
     from schedsearch.search.engine.progress import Progress
     from schedsearch.search.setup.run_summary import Elsewhere, Inspection

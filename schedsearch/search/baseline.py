@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Keys, Measurement, Outcome, TimingKind, TuningRecord
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.oracle.agreement import NOT_COMPARED, Agreement
+from schedsearch.evaluate.oracle.agreed import NOT_COMPARED, Agreement
 from schedsearch.evaluate.roof.roofline import Roof, roof_of
 from schedsearch.evaluate.run.bench import EXTRAPOLATED, Bench
 from schedsearch.evaluate.run.sandbox import Sandbox

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from schedsearch.core import lasting
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.suggest import did_you_mean
-from schedsearch.evaluate.oracle.agreement import NOT_COMPARED, Agreement
+from schedsearch.evaluate.oracle.agreed import NOT_COMPARED, Agreement
 from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.search.setup.run_summary import NEST_OF, Elsewhere, RunSummary, roof_of_run
 from schedsearch.store.database import Store
@@ -54,9 +55,7 @@ def verification(store: Store, scope: Scope) -> Agreement:
 
 def caveats(store: Store, scope: Scope, code: GeneratedC | None) -> tuple[str, ...]:
     """The limits of a schedule with this C that its callers have to know."""
-    from schedsearch.transforms import contract  # a store without code needs none of it
-
-    own = contract.caveats(code) if code else ()
+    own = lasting.caveats(code) if code else ()
     return (*verification(store, scope).caveats, *own)
 
 

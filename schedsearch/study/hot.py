@@ -26,6 +26,7 @@ MOST = 2
 """Loops that are shown, of those with a good part of the time."""
 
 _GOOD_PART = 0.1
+_ANEW = "; `schedsearch run` tunes it anew"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _machine_code(
     """The lines of its C, its loops, the hottest first, and whether it is as measured."""
     compiled = builder.with_lines(code, BUILD_TIMEOUT_S)
     if isinstance(compiled, Failure):
-        raise UserError(f"its C cannot be compiled: {compiled.message}")
+        raise UserError(f"its C cannot be compiled: {compiled.message}{_ANEW}")
     image, measured = compiled
     lines = c_lines(code, ast, bound(workload, ast))
     return lines, hottest(disassemble(image), lines), measured
@@ -111,7 +112,7 @@ def counters(schedule: Schedule, found: Hot) -> Counters:
         )
     artifact = builder.build(schedule.code, BUILD_TIMEOUT_S)
     if isinstance(artifact, Failure):
-        raise UserError(f"its C cannot be compiled: {artifact.message}")
+        raise UserError(f"its C cannot be compiled: {artifact.message}{_ANEW}")
     seconds = record.measurement.candidate_ns * 1e-9
     ast = schedule.state.ast
     about = schedule.code, ast, bound(schedule.workload, ast)

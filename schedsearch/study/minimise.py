@@ -102,7 +102,7 @@ def _shortened(
     if isinstance(measured, Failure):
         raise UserError(
             f"candidate {candidate.id} could not be measured now: {measured.outcome}: "
-            f"{measured.message}"
+            f"{measured.message}; run again"
         )
     stored = _store(stepper, shortest, code, artifact, measured)
     noise = session_noise(bench, subject, code)

@@ -246,4 +246,7 @@ def _here(target: Target, files: Sequence[Path]) -> tuple[str | None, Target]:
         unlike = (n for n in names if target.identity.get(n) != here.identity.get(n))
         differences |= dict.fromkeys(unlike)
     words = ", ".join(name.replace("_", " ") for name in differences)
-    raise UserError(f"it was tuned on another target; here these differ: {words}")
+    raise UserError(
+        f"it was tuned on another target; here these differ: {words}. "
+        "`schedsearch run` tunes it here"
+    )

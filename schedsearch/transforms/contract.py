@@ -16,8 +16,8 @@ from itertools import combinations
 
 from schedsearch.analysis.ranges import bounds, ranges_at
 from schedsearch.core import ast as q
+from schedsearch.core.lasting import caveats
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.exo.generated import lasting_memory
 
 _OPERATORS = {"and": "&&", "or": "||"}
 
@@ -107,18 +107,6 @@ APART = "lie_apart"
 """A function of C: whether two ranges, each its start and its bytes, have no byte in common."""
 
 
-def caveats(code: GeneratedC) -> tuple[str, ...]:
-    """What makes a kernel less than others, to be said wherever it is offered."""
-    names = lasting_memory(code.source)
-    if not names:
-        return ()
-    return (
-        f"{NOT_REENTRANT}: it keeps {', '.join(names)} in static memory; only one thread at a "
-        "time may call it",
-    )
-
-
-NOT_REENTRANT = "not re-entrant"
 _REENTRANT = "re-entrant: threads may call it at the same time, each with outputs of its own"
 
 

@@ -186,7 +186,7 @@ def test_recordings_that_lack_sizes_are_refused(scale: Called) -> None:
 
 
 def test_options_are_checked_first(scale: Called) -> None:
-    with pytest.raises(UserError, match="unknown executor 'foo'; known"):
+    with pytest.raises(UserError, match="--executor 'foo' is unknown; known"):
         plan(counted(scale, 1), options=replace(OPTIONS, executor="foo"))
 
 

@@ -11,10 +11,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+import typer
 
 import schedsearch
 from schedsearch.api import source
 from schedsearch.api.exploring import Explored
+from schedsearch.cli.main import make_app
 from schedsearch.cli.run import run
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
@@ -30,9 +32,9 @@ GEMV = Path(__file__).parents[2] / "examples" / "gemv.py"
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"budget": 0.0}, "above 0"),
-        ({"budget": float("nan")}, "above 0"),
-        ({"budget": float("inf")}, "above 0"),
+        ({"budget": 0.0}, "is not a time; write for example 90, 90s, 2m or 1h"),
+        ({"budget": float("nan")}, "is not a time; write for example 90, 90s, 2m or 1h"),
+        ({"budget": float("inf")}, "is not a time; write for example 90, 90s, 2m or 1h"),
         ({"trials": 0}, "--trials 0 is no limit"),
         ({"target_speedup": 0.5}, "above 1"),
         ({"target_speedup": float("nan")}, "above 1"),
@@ -40,7 +42,7 @@ GEMV = Path(__file__).parents[2] / "examples" / "gemv.py"
         ({"cache": "cold!"}, "is unknown; known: warm, cold"),
         ({"workers": 0}, "--workers 0"),
         ({"workers": -2}, "--workers -2"),
-        ({"budget": -3}, "above 0"),
+        ({"budget": -3}, "is not a time; write for example 90, 90s, 2m or 1h"),
         ({"budget": "-3s"}, "--budget '-3s' is not a time; write for example 90, 90s, 2m or 1h"),
         ({"budget": "soon"}, "--budget 'soon' is not a time"),
         ({"budget": None}, "--budget None is not a time"),
@@ -53,18 +55,18 @@ GEMV = Path(__file__).parents[2] / "examples" / "gemv.py"
         ({"transforms": []}, "--transforms is empty"),
         ({"transforms": [len]}, "is not a name; give names, such as 'reorder,split'"),
         ({"transforms": 5}, "--transforms 5: give a text, or a list of them"),
-        ({"cache": "hot"}, "cache 'hot' is unknown; known: warm, cold"),
+        ({"cache": "hot"}, "--cache 'hot' is unknown; known: warm, cold"),
         ({"cache": None}, "is unknown; known: warm, cold"),
-        ({"fp": "exact"}, "no floating-point contract; give one of strict, reassociate, fast"),
+        ({"fp": "exact"}, "--fp 'exact' is unknown; known: strict, reassociate, fast"),
         ({"sizes": "N=64"}, "sizes 'N=64': give numbers by name"),
-        ({"sizes": {"N": "64"}}, "sizes: N '64' is not an integer"),
-        ({"sizes": {"N": 6.5}}, "sizes: N 6.5 is not an integer"),
+        ({"sizes": {"N": "64"}}, "--size N '64' is not an integer"),
+        ({"sizes": {"N": 6.5}}, "--size N 6.5 is not an integer"),
         ({"sizes": {5: 64}}, "sizes: 5 is not a name"),
         ({"threads": "two"}, "--threads 'two' is not an integer"),
         ({"align": 24}, "--align 24: give a power of two"),
         ({"align": "64"}, "--align '64' is not an integer"),
         ({"seed": 0.5}, "--seed 0.5 is not an integer"),
-        ({"executor": "slurm"}, "unknown executor 'slurm'"),
+        ({"executor": "slurm"}, "--executor 'slurm' is unknown"),
         ({"executor": None}, "--executor is a text, not None"),
         ({"store": 5}, "--store is a path, not int"),
         ({"store": ""}, "--store is empty"),
@@ -116,6 +118,49 @@ def test_what_is_no_procedure_is_refused(
         function(proc)
 
 
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--budget", "30q"),
+        ("--budget", "0"),
+        ("--trials", "many"),
+        ("--trials", "0"),
+        ("--target-speedup", "fast"),
+        ("--target-speedup", "1"),
+        ("--strategy", "randm"),
+        ("--executor", "inlin"),
+        ("--workers", "0"),
+        ("--workers", "all"),
+        ("--seed", "x"),
+        ("--transforms", "reoder"),
+        ("--transforms", ","),
+        ("--fp", "srict"),
+        ("--cache", "cool"),
+        ("--align", "48"),
+        ("--align", "x"),
+        ("--threads", "0"),
+        ("--threads", "two"),
+        ("--against", "nump"),
+        ("--target", "avx513"),
+        ("--target", "absent.toml"),
+        ("--cc", "gccc"),
+        ("--instructions", "absent.py"),
+        ("--store", "mysql://h/d"),
+    ],
+)
+def test_the_command_line_and_python_say_the_same(
+    option: str, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = typer.main.get_command(make_app(["run"]))
+    with pytest.raises(UserError) as typed:
+        command(["run", str(GEMV), "--store", "s.db", option, given], prog_name="schedsearch")
+    value = int(given) if given.isdecimal() and option != "--budget" else given
+    with pytest.raises(UserError) as called:
+        schedsearch.tune(GEMV, **{"store": "s.db", option[2:].replace("-", "_"): value})
+    assert str(typed.value) == str(called.value)
+
+
 def test_macros_are_for_c() -> None:
     with pytest.raises(UserError, match="macros and headers are for C"):
         schedsearch.tune(GEMV, define="N=100")
@@ -126,7 +171,7 @@ def test_macros_are_for_c() -> None:
     [
         ({"transforms": "split,unrol"}, "unknown transform 'unrol'"),
         ({"sizes": 64}, "sizes 64: give numbers by name"),
-        ({"cache": "hot"}, "cache 'hot' is unknown"),
+        ({"cache": "hot"}, "--cache 'hot' is unknown"),
         ({"store": 5}, "--store is a path"),
         ({"threads": 0.5}, "--threads 0.5 is not an integer"),
         ({"progress": None}, "progress is True or False"),
@@ -151,17 +196,23 @@ def test_explore_refuses_the_same(
         (lambda s: s.jit(store=5), "store= is a path, not int"),
         (lambda s: s.jit(lock=5), "lock= is a path, not int"),
         (lambda s: s.einsum(5), "its first argument is a string"),
-        (lambda s: s.einsum("ij->i", [1.0], backend="gpu"), "unknown backend 'gpu'"),
+        (lambda s: s.einsum("ij->i", [1.0], backend="gpu"), "backend 'gpu' is unknown"),
         (lambda s: s.program(5), "equations are a text, or the path of a file, not int"),
         (lambda s: s.program("y[i] = x[i]", types="f64"), "types 'f64': give types by name"),
         (lambda s: s.program("y[i] = x[i]", default=64), "default is a text, not 64"),
         (lambda s: s.program("y[i] = x[i]", name=None), "name is a text, not None"),
         (lambda s: s.tune_recorded(5), "the directory of a recording, not int"),
         (lambda s: s.tune_recorded("calls", budget="soon"), "--budget 'soon' is not a time"),
-        (lambda s: s.tune_recorded("calls", budget=-1), "above 0"),
+        (
+            lambda s: s.tune_recorded("calls", budget=-1),
+            "is not a time; write for example 90, 90s, 2m or 1h",
+        ),
         (lambda s: s.tune_recorded("calls", workers="two"), "--workers 'two' is not an integer"),
         (lambda s: s.tune_recorded("calls", store=5), "--store is a path, not int"),
-        (lambda s: s.tune_recorded("calls", fp="x"), "no floating-point contract"),
+        (
+            lambda s: s.tune_recorded("calls", fp="x"),
+            "is unknown; known: strict, reassociate, fast",
+        ),
         (lambda s: s.using(5).__enter__(), "a schedule is a result of `schedsearch.tune`"),
     ],
 )

@@ -403,7 +403,7 @@ def test_what_cannot_be_simulated_is_said(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     for words, why in (
         (["nowhere.sqlite"], "no tuning store"),
-        ([path, "--strategy", "greedy"], "unknown strategy 'greedy'"),
+        ([path, "--strategy", "greedy"], "--strategy 'greedy' is unknown"),
         ([path, path, "--save", tmp_path / "both.json.gz"], "2 were given"),
     ):
         with pytest.raises(UserError, match=why):

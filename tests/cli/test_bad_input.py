@@ -76,7 +76,13 @@ def test_an_unknown_size(run: Run) -> None:
     check(answer, "scale has no size called 'K'", "M, N")
 
 
-@pytest.mark.parametrize("text", ["M", "M=", "=8", "M=8.5", "M=many"])
+@pytest.mark.parametrize("text", ["M=8.5", "M=many"])
+def test_a_size_that_is_no_integer(run: Run, text: str) -> None:
+    said = f"--size M {text[2:]!r} is not an integer"
+    check(run("run", KERNELS / "sized.py", "--size", text), said, "write for example 4")
+
+
+@pytest.mark.parametrize("text", ["M", "M=", "=8"])
 def test_a_malformed_size(run: Run, text: str) -> None:
     check(run("run", KERNELS / "sized.py", "--size", text), f"--size {text!r}", "--size M=512")
 
@@ -124,11 +130,11 @@ def test_a_target_that_is_reached_already(run: Run, value: str) -> None:
 
 def test_an_unknown_strategy(run: Run) -> None:
     answer = run("run", MATMUL, "--strategy", "greedy")
-    check(answer, "unknown strategy 'greedy'", "best-first, exhaustive, random")
+    check(answer, "--strategy 'greedy' is unknown", "best-first, exhaustive, random")
 
 
 def test_an_unknown_executor(run: Run) -> None:
-    check(run("run", MATMUL, "--executor", "slurm"), "unknown executor 'slurm'", "ray, inline")
+    check(run("run", MATMUL, "--executor", "slurm"), "--executor 'slurm' is unknown", "ray, inline")
 
 
 def test_an_unknown_transform(run: Run) -> None:

@@ -387,9 +387,9 @@ def test_ray_that_cannot_start_is_explained(
 
 def test_doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")  # a cluster that runs would not join
-    answer = invoke(tmp_path, ["doctor"])
+    answer = invoke(tmp_path, ["doctor", "--json"])
     assert answer.code == 0, answer.err
-    found = {line.split()[0]: line for line in answer.out.splitlines()}
+    found = {line.split()[0]: line for line in answer.err.splitlines() if line.strip()}
     assert re.search(r"(gcc|clang) \d", found["compiler"])
     assert "A/A ratio" in found["noise"]
     assert "answers" in found["ray"]
@@ -397,8 +397,20 @@ def test_doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "registers" in found["isa"]
     assert "limits" in found["sandbox"]
     assert {"flags", "cpu", "caches", "sets", "exo", "peak", "bandwidth", "host"} <= found.keys()
-    assert "f32 multiply-adds, GFLOP/s" in answer.out
-    assert "memory copy, GB/s" in answer.out
+    assert "f32 multiply-adds, GFLOP/s" in answer.err
+    assert "memory copy, GB/s" in answer.err
+    facts = json.loads(answer.out)
+    assert facts["native"] is True
+    assert facts["target"]["cpu"] in found["cpu"]
+    first = facts["peaks"][0]
+    assert f"{first['giga_operations_per_s']['f32']:.0f}" in answer.err
+    assert {("memory", "copy"), ("L1", "copy")} <= {
+        (each["level"], each["way"]) for each in first["bandwidths"]
+    }
+    assert f"{facts['noise']['ratio']['value']:.2f}" in found["noise"]
+    assert facts["ray"]["answers"] is True
+    assert ", ".join(facts["sandbox"]["layers"]) in found["sandbox"]
+    assert all(f"{name} {value}" in found["host"] for name, value in facts["host"].items())
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="NEON is native here")

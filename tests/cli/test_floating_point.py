@@ -126,8 +126,8 @@ def test_fast_math_is_named_where_it_is_to_blame(here: Path, tmp_path: Path) -> 
 
 
 def test_doctor_says_what_a_contract_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "_measure", lambda *_: None)
-    monkeypatch.setattr(doctor, "_ray", lambda _: None)
+    monkeypatch.setattr(doctor, "_measure", lambda *_: {})
+    monkeypatch.setattr(doctor, "_ray", lambda _: {})
     said = run("doctor", "--fp", "strict")
     assert "strict: results are bit for bit those of the C as written" in said.out
     assert "-ffp-contract=off" in said.out

@@ -12,13 +12,13 @@ import pytest
 
 from benchmarks.linking.builds import Exported, arrays, exported, main_c, scheduled
 from schedsearch.core.build import Build
+from schedsearch.core.lasting import NOT_REENTRANT
 from schedsearch.core.records import Artifact, Compiler, Target
 from schedsearch.core.trace import Rewrite
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import find_compiler, other_compilers
 from schedsearch.evaluate.build.elf import code_identity
 from schedsearch.search.setup.targets import read_target, resolve_target
-from schedsearch.transforms.contract import NOT_REENTRANT
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, label

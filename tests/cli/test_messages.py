@@ -30,6 +30,9 @@ FILES = {
     "def f(x: f32[8]):\n    for i in seq(0, 9):\n        x[i] = 0.0\n",
     "no_type.py": "from __future__ import annotations\nfrom exo import proc\n\n\n@proc\n"
     "def f(x: f31[8]):\n    x[0] = 0.0\n",
+    "unknown.py": "from __future__ import annotations\nfrom exo import proc\n\n\n@proc\n"
+    "def f(total: f32[8]):\n    for i in seq(0, 8):\n        totl[i] = 0.0\n",
+    "fp.toml": 'fp = "fsat"\n',
     "k.c": "void scaled(float *x) { for (int i = 0; i < 8; i++) x[i] *= 2.0f; }\n"
     "void other(float *x) { x[0] = 1.0f; }\n",
     "k.eq": "C[i, j] = \n",
@@ -49,6 +52,7 @@ run syntax.py
 run raises.py
 run bad_exo.py
 run no_type.py
+run unknown.py
 run two.py
 run two.py fil
 run two.py copyy
@@ -61,6 +65,7 @@ run m.py --size K
 run m.py --size K=8
 run sized.py --size m=8
 run sized.py --size M=0
+run sized.py --size M=big
 run sized.py --size M=8 --size M=9
 run sized.py --specialize
 run m.py --transforms reoder
@@ -76,9 +81,12 @@ run m.py --threads two
 run m.py --static-buffers --threads 2
 run m.py --target avx513
 run m.py --target t.toml
+run m.py --target fp.toml
 run m.py --cc nocc
+run m.py --cc gccc
 run m.py --instructions absent.py
 run m.py --against nump
+run m.py --against gcc
 run m.py --against absent.py:f
 run m.py --against cc=nocc
 run m.py --out text.sqlite

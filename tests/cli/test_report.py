@@ -14,7 +14,7 @@ from schedsearch.cli.report import Written, as_json, gained, report
 from schedsearch.core.decision import Decision
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.oracle.agreement import Agreement
+from schedsearch.evaluate.oracle.agreed import Agreement
 from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.evaluate.run.sandbox import Sandbox

@@ -77,7 +77,7 @@ def test_the_nearest_file_counts_and_its_paths_are_relative_to_it(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('stroe = "x"', "unknown key 'stroe' in .*Did you mean 'store'"),
+        ('stroe = "x"', "key 'stroe' is unknown; .*Did you mean 'store'"),
         ("fp = true", "fp in .* is True; write what --fp takes"),
         ('store = ["x"]', "write what --store takes"),
         ("store", "cannot be read"),
@@ -108,6 +108,9 @@ def test_a_default_of_the_file_is_checked_as_the_option_is(run: Run, tmp_path: P
     answer = run("run", "absent.py")
     assert answer.code == 2
     assert "Did you mean 'strict'" in answer.err
+    assert f"{tmp_path / 'pyproject.toml'}, [tool.schedsearch]: --fp 'srict'" in answer.err
+    typed = run("run", "absent.py", "--fp", "srict")
+    assert "error: --fp 'srict'" in typed.err
     assert json.dumps(answer.out) == '""'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import shutil
 from collections.abc import Callable
@@ -91,8 +92,11 @@ INSTRUCTION_FILES = {
     "exits": ("raise SystemExit(0)", "failed to load: SystemExit: 0"),
     "recursive": ("def f(): f()\nf()", "failed to load: RecursionError"),
     "renamed": (SET + "\nother = my_dot2", "is bound to another name"),
-    "body": (SET.replace("acc[0] +=", "acc[nothing] +="), "failed to load: "),
-    "memory": (SET.replace("@ DRAM", "@ 7"), "failed to load: "),
+    "body": (
+        SET.replace("acc[0] +=", "acc[nothing] +="),
+        "variable 'nothing' undefined",
+    ),
+    "memory": (SET.replace("@ DRAM", "@ 7"), "given.py:"),
 }
 
 
@@ -137,3 +141,17 @@ def test_a_schedule_that_does_not_compile_there_is_not_written(
     assert answer.code == 2
     assert "does not compile for odd.toml" in answer.err
     assert not (tmp_path / "dots.c").exists()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="NEON is native here")
+def test_doctor_as_json_has_what_it_looked_at(run: Callable[..., Answer]) -> None:
+    answer = run("doctor", "--target", "neon", "--cc", "gcc", "--json")
+    facts = json.loads(answer.out)
+    assert facts.keys() == {"schema", "native", "target", "openmp"}
+    assert facts["native"] is False
+    assert facts["target"]["isa"] == "neon"
+    assert facts["target"]["instructions"] == {"neon": 46}
+    assert facts["target"]["compilers"][0]["kind"] == "gcc"
+    assert facts["openmp"] == {"compilers": [], "why_not": "not tried"}
+    assert "neon, 32 128-bit registers" in answer.err
+    assert answer.code == 0

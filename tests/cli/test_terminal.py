@@ -16,7 +16,7 @@ from schedsearch.present.live import CLOSING
 from schedsearch.store.database import Store
 
 from .invoke import COMMAND, MATMUL, SMALL, Answer, environment
-from .terminal import COLUMNS, on_terminal, visible
+from .terminal import COLUMNS, on_terminal, screen, visible
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +34,26 @@ def test_a_run_on_a_terminal_ends_well_and_fits_it(tmp_path: Path) -> None:
     assert "time left" in panels
     assert CLOSING["inspecting"] in panels
     assert written.count("\x1b[?25l") == written.count("\x1b[?25h")  # cursor hidden, shown
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        (("run", "mm.py", "--executor", "inline"), "measuring the baseline"),
+        (("run", "mm.py", "--executor", "inline"), "time left"),
+        (("doctor",), "measuring what the cores can do"),
+    ],
+)
+def test_ctrl_c_leaves_nothing_of_the_progress(
+    tmp_path: Path, args: tuple[str, ...], shown: str
+) -> None:
+    shutil.copy(MATMUL, tmp_path / "mm.py")
+    code, written = on_terminal(tmp_path, args, interrupted_at=shown)
+    assert code == 130
+    left = "\n".join(screen(written))
+    assert shown not in left
+    assert "^C" not in left
+    assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")  # the cursor is there again
 
 
 def test_a_locale_without_these_characters_is_no_error(tuned: Path) -> None:

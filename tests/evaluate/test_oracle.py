@@ -10,7 +10,8 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
-from schedsearch.evaluate.oracle.agreement import Agreement, Power, Told, unclear_parts, weaknesses
+from schedsearch.evaluate.oracle.agreed import Agreement
+from schedsearch.evaluate.oracle.agreement import Power, Told, unclear_parts, weaknesses
 from schedsearch.evaluate.oracle.harness import Case
 from schedsearch.evaluate.oracle.ladders import LADDERS, Fill, Mode, Rung, oracle
 from schedsearch.evaluate.run.preparing import prepare

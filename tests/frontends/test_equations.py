@@ -450,7 +450,7 @@ def test_calls_are_refused_as_kernels_refuse_them() -> None:
         call(one, one, one)
     with pytest.raises(TypeError, match="names among A, B"):
         call(one, one.T, x=1)
-    with pytest.raises(UserError, match="unknown backend 'fast'"):
+    with pytest.raises(UserError, match="backend 'fast' is unknown"):
         schedsearch.program("C[i] = A[i]").compile("fast")  # type: ignore[arg-type]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections import Counter
 from collections.abc import Sequence
@@ -142,4 +143,6 @@ def examine(
 
 
 def _first(message: str) -> str:
-    return " ".join(message.split("failed to load:")[-1].split())[:120]
+    """Without the file and the line, which are others every time."""
+    said = re.sub(r"^\S+:\d+:\d+: ", "", message.split("failed to load:")[-1])
+    return " ".join(said.split())[:120]

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from schedsearch.core.build import DEFAULT_BUILD
+from schedsearch.core.lasting import caveats, lasting_memory
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.contract import caveats, conditions, facts, overlaps
+from schedsearch.transforms.contract import conditions, facts, overlaps
 from schedsearch.transforms.exo.compat import generate_c
-from schedsearch.transforms.exo.generated import lasting_memory, with_build
+from schedsearch.transforms.exo.generated import with_build
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export_c import c_files

@@ -35,14 +35,19 @@ def test_procedures_and_their_variables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = (\n", "SyntaxError"),
+        ("x = (\n", r"SyntaxError: .*\n  at .*kernel.py:1$"),
         ("\n\nx = 1 / 0\n", r"ZeroDivisionError: division by zero\n  at .*kernel.py:3"),
         ("import sys\nsys.exit(3)\n", r"SystemExit: 3\n  at .*kernel.py:2"),
         ("import no_such_module_here\n", "no_such_module_here"),
         ("def f():\n    g()\n\n\ndef g():\n    raise ValueError('why')\n\nf()\n", "kernel.py:6"),
         ("raise Exception\n", "failed to load: Exception"),
         (HEAD + "@proc\ndef f(x: f32[4]):\n    x[5] = 0.0\n", "written outside of its bounds; "),
-        (HEAD + "@proc\ndef f(x: f32[4]):\n    x[i] = 0.0\n", "failed to load"),
+        (
+            HEAD + "@proc\ndef f(x: f32[4]):\n    x[i] = 0.0\n",
+            r"kernel.py:\d+:\d+: variable 'i' undefined$",
+        ),
+        (HEAD + "@proc\ndef f(out: f32[4]):\n    oot[0] = 0.0\n", "undefined. Did you mean 'out'"),
+        (HEAD + "@proc\ndef f(x: f32[4]):\n    pass\nprint(ff)\n", "Did you mean 'f'"),
         (
             HEAD + WINDOW + "v = w[1:3]\n",
             "Exo cannot make a window of a named window.*it of the array",

@@ -75,7 +75,7 @@ class Ordered:
         if not _VERSION.fullmatch(self.version):
             raise UserError(f"--release {self.version!r} is no version: give numbers as in 1.2.3")
         if self.out.exists() and not self.out.is_dir():
-            raise UserError(f"--out {self.out} is no directory")
+            raise UserError(f"--out {self.out} is no directory: give one")
         if not self.wheel and self.out.resolve() == Path.cwd():
             raise UserError("--out is where you are: give a directory that is not there yet")
         if not self.wheel and self.out.exists() and os.listdir(self.out):
@@ -158,7 +158,9 @@ def _replacing(ordered: Ordered) -> Iterator[Path]:
         parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=parent, prefix=f".{ordered.name}."))
     except OSError as error:
-        raise UserError(f"cannot write to {parent}: {error.strerror}") from error
+        raise UserError(
+            f"cannot write to {parent}: {error.strerror}; choose another --out"
+        ) from error
     try:
         with disk_explained(draft):
             yield draft
@@ -166,6 +168,8 @@ def _replacing(ordered: Ordered) -> Iterator[Path]:
             draft.chmod(0o755)
             os.replace(draft, ordered.out.resolve())  # also behind a link
     except OSError as error:
-        raise UserError(f"cannot write {ordered.out}: {error.strerror}") from error
+        raise UserError(
+            f"cannot write {ordered.out}: {error.strerror}; choose another --out"
+        ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)

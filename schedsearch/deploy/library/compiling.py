@@ -74,7 +74,10 @@ def _run(what: str, *command: str | Path) -> None:
     except OSError as error:
         raise UserError(f"cannot run {program}: {error}") from error
     if done is None:
-        raise UserError(f"{program} took more than {BUILD_TIMEOUT_S:g} s")
+        raise UserError(
+            f"{program} took more than {BUILD_TIMEOUT_S:g} s: run again, or leave procedures out "
+            "with --only"
+        )
     if done.code != 0:
         said = done.stderr
         for folder in {str(each.parent) for each in command[1:] if isinstance(each, Path)}:

@@ -14,6 +14,7 @@ from schedsearch.core.build import has_threads
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.isa import KNOWN, Isa, isa
+from schedsearch.core.lasting import lasting_memory
 from schedsearch.core.records import Compiler, GeneratedC
 from schedsearch.core.trace import AS_WRITTEN, ArgValue, Trace
 from schedsearch.deploy.library.levels import baseline, flags, levels, needs, tuning
@@ -26,7 +27,6 @@ from schedsearch.locks.result import CheckEnded
 from schedsearch.locks.verifying import built, make_bench, verify
 from schedsearch.search.setup.subject import Subject
 from schedsearch.search.verified import place_of, recall
-from schedsearch.transforms.exo.generated import lasting_memory
 
 Tell = Callable[[str], None]
 

@@ -13,6 +13,7 @@ from schedsearch.core.build import COMPILERS
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint, contract_flags
 from schedsearch.core.records import Compiler
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.evaluate.build.process import run_group
 
 _MACROS = "__clang__ __clang_major__ __clang_minor__ __clang_patchlevel__ " + (
@@ -33,7 +34,9 @@ def find_compiler(request: str | None = None) -> Compiler:
     path = next((found for name in names if (found := shutil.which(name))), None)
     if path is None:
         missing = request or " and ".join(COMPILERS)
-        raise UserError(f"no C compiler: {missing} not found on PATH. {_INSTALL}")
+        known = filter(shutil.which, [*_names("gcc"), *_names("clang")])
+        close = did_you_mean(missing, known) or "."
+        raise UserError(f"no C compiler: {missing} not found on PATH{close} {_INSTALL}")
     return _identify(path)
 
 

@@ -17,7 +17,8 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round, TimingKind
 from schedsearch.core.text_file import write_text
 from schedsearch.evaluate.build.disk import disk_explained, refuse_full_disk
-from schedsearch.evaluate.oracle.agreement import NOT_COMPARED, Agreement, Told, disagreement
+from schedsearch.evaluate.oracle.agreed import NOT_COMPARED, Agreement
+from schedsearch.evaluate.oracle.agreement import Told, disagreement
 from schedsearch.evaluate.oracle.cases import Plan, cases_of_calls
 from schedsearch.evaluate.oracle.harness import CONTRACTS, Case, Field, unclear_elements
 from schedsearch.evaluate.run.allowance import HOPELESS, Allowance

@@ -16,8 +16,8 @@ from schedsearch.evaluate.arguments.binding import Binding, verification_binding
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.disk import disk_explained
 from schedsearch.evaluate.build.host import measuring_cores
+from schedsearch.evaluate.oracle.agreed import Agreement
 from schedsearch.evaluate.oracle.agreement import (
-    Agreement,
     Told,
     disagreement,
     unclear_parts,

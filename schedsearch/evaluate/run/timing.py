@@ -10,7 +10,7 @@ from schedsearch.core.decision import Decision, decide
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Round, TimingKind
 from schedsearch.core.stats import median_with_interval
-from schedsearch.core.suggest import did_you_mean
+from schedsearch.core.suggest import unknown
 
 
 class Cache(StrEnum):
@@ -22,9 +22,7 @@ class Cache(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Cache:
-        known = list(map(str, cls))
-        close = did_you_mean(str(value), known)
-        raise UserError(f"cache {value!r} is unknown; known: {', '.join(known)}{close}")
+        raise UserError(unknown("--cache", value, cls))
 
 
 @dataclass(frozen=True)

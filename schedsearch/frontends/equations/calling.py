@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from schedsearch.core import ast as q
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.frontends.equations.build import Equations
 from schedsearch.frontends.types import DTYPES
 from schedsearch.frontends.views import show
@@ -29,7 +30,10 @@ def named(of: Equations, arrays: Sequence[Any], more: Mapping[str, Any]) -> dict
             found[name] = np.load(path, allow_pickle=False)
     for name in found:
         if name not in of.inputs:
-            raise TypeError(f"{of.name}: wanted names among {', '.join(of.inputs)}; got {name!r}")
+            raise TypeError(
+                f"{of.name}: wanted names among {', '.join(of.inputs)}; got {name!r}"
+                f"{did_you_mean(name, of.inputs)}"
+            )
     if missing := [name for name in of.inputs if name not in found]:
         raise TypeError(f"{of.name}, argument {missing[0]}: wanted an array; got nothing")
     return {name: _array(of, name, found[name]) for name in of.inputs}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.suggest import unknown
 from schedsearch.core.text_file import read_text
 from schedsearch.frontends.equations.build import Equations, understood
 from schedsearch.frontends.equations.parse import parse
@@ -30,7 +31,7 @@ def equations(
     given = dict(types or {})
     for kind in (*given.values(), default):
         if kind not in TYPES:
-            raise UserError(f"no type is called {kind!r}; known: {', '.join(TYPES)}")
+            raise UserError(unknown("type", kind, TYPES))
     source = Text(text, file)
     return understood(
         parse(source), source, name=name, default=default, given=given, folder=folder or Path()

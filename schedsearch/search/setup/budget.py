@@ -7,6 +7,7 @@ from enum import StrEnum
 from math import isfinite
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.given import no_time
 
 
 class Stop(StrEnum):
@@ -30,7 +31,7 @@ class Budget:
     def check(self) -> None:
         """Raises UserError for a limit that no search can keep, or that it has reached at once."""
         if not (isfinite(self.seconds) and self.seconds > 0):
-            raise UserError(f"a budget of {self.seconds:g} s is none; give a time above 0")
+            raise no_time(f"{self.seconds:g}")
         if self.trials is not None and self.trials < 1:
             raise UserError(f"--trials {self.trials} is no limit; give 1 or more")
         if self.speedup is not None and not self.speedup > 1:

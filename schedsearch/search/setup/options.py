@@ -11,7 +11,7 @@ from schedsearch.core.alignment import ALLOCATED, check_alignment
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.store_name import DEFAULT_STORE
-from schedsearch.core.suggest import did_you_mean
+from schedsearch.core.suggest import unknown
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.timing import Cache
 from schedsearch.search.setup.budget import Budget
@@ -68,10 +68,7 @@ class Options:
         if self.workers is not None and self.workers < 1:
             raise UserError(f"--workers {self.workers} is none; give 1 or more")
         if self.executor not in EXECUTORS:
-            raise UserError(
-                f"unknown executor {self.executor!r}; known: {', '.join(EXECUTORS)}"
-                f"{did_you_mean(self.executor, EXECUTORS)}"
-            )
+            raise UserError(unknown("--executor", self.executor, EXECUTORS))
         if self.ray_address is not None and self.executor != "ray":
             raise UserError("--ray-address is for --executor ray: leave one of the two out")
         if self.static_buffers and self.threads > 1:

@@ -12,7 +12,7 @@ from schedsearch.core.fields import Fields
 from schedsearch.core.numbers import duration, speedup
 from schedsearch.core.records import Measurement
 from schedsearch.core.stats import Estimate
-from schedsearch.evaluate.oracle.agreement import Agreement
+from schedsearch.evaluate.oracle.agreed import Agreement
 from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.store.views import Run

@@ -34,7 +34,7 @@ from schedsearch.core.fields import brief, toml_data
 from schedsearch.core.floats import FloatingPoint, contract_flags, floating_point, forbidden_flags
 from schedsearch.core.isa import ANY, NAMES, Isa, isa
 from schedsearch.core.records import Target
-from schedsearch.core.suggest import did_you_mean
+from schedsearch.core.suggest import did_you_mean, unknown
 from schedsearch.core.text_file import read_text
 from schedsearch.evaluate.build.compiler import default_flags, find_compiler, other_compilers
 from schedsearch.evaluate.build.host import (
@@ -74,8 +74,15 @@ def _text(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= LONGEST_TEXT and value.isprintable()
 
 
+_CHOICES = {"isa": NAMES, "fp": tuple(map(str, FloatingPoint))}
+
+
+def _one_of(names: Sequence[str]) -> tuple[str, Callable[[Any], bool]]:
+    return f"one of {', '.join(names)}", lambda value: isinstance(value, str) and value in names
+
+
 _KEYS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "isa": (f"one of {', '.join(NAMES)}", lambda value: value in NAMES),
+    "isa": _one_of(_CHOICES["isa"]),
     "cpu": ("a name", _text),
     "features": ("a list of names", _list_of(_text)),
     "vector_bits": (
@@ -90,10 +97,7 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "cores": (f"a number from 1 to {MOST_CORES}", _up_to(MOST_CORES)),
     "compiler": ("a name or path", _text),
-    "fp": (
-        f"one of {', '.join(FloatingPoint)}",
-        lambda value: isinstance(value, str) and value in [*FloatingPoint],
-    ),
+    "fp": _one_of(_CHOICES["fp"]),
     "flags": ("a list of options", _list_of(_text)),
     "instructions": ("a list of Python files", _list_of(_text)),
 }
@@ -117,6 +121,8 @@ def read_target(text: str | None) -> TargetRequest:
     if text in NAMES:
         return TargetRequest({"isa": text})
     path = Path(text)
+    if text.isidentifier() and not path.exists():
+        raise UserError(unknown("--target", text, (*NAMES, "FILE.toml")))
     try:
         values = toml_data(read_text(path))
     except (UserError, ValueError) as error:
@@ -126,13 +132,11 @@ def read_target(text: str | None) -> TargetRequest:
         ) from error
     for key, value in values.items():
         if key not in _KEYS:
-            raise UserError(
-                f"{path}: unknown key {brief(key)}; known: {', '.join(_KEYS)}"
-                f"{did_you_mean(key, _KEYS)}"
-            )
+            raise UserError(f"{path}: {unknown('key', key, _KEYS)}")
         wanted, right = _KEYS[key]
         if not right(value):
-            raise UserError(f"{path}: {key} = {brief(value)} is not {wanted}")
+            close = did_you_mean(value, _CHOICES.get(key, ())) if isinstance(value, str) else ""
+            raise UserError(f"{path}: {key} = {brief(value)} is not {wanted}{close}")
     return TargetRequest(values, path.parent)
 
 

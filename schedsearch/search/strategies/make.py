@@ -9,7 +9,7 @@ from inspect import signature
 from typing import cast
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.suggest import did_you_mean
+from schedsearch.core.suggest import unknown
 from schedsearch.search.strategies.best_first import BestFirst
 from schedsearch.search.strategies.exhaustive import Exhaustive
 from schedsearch.search.strategies.protocol import Strategy
@@ -39,10 +39,7 @@ def make_strategy(choice: AnyStrategy) -> Strategy:
     name = strategy_name(choice)
     if isinstance(choice, str):
         if choice not in STRATEGIES:
-            raise UserError(
-                f"unknown strategy {choice!r}; known: {', '.join(STRATEGIES)}"
-                f"{did_you_mean(choice, STRATEGIES)}"
-            )
+            raise UserError(unknown("--strategy", choice, STRATEGIES))
         return STRATEGIES[choice]()
     makes = isinstance(choice, type) or (callable(choice) and not hasattr(choice, "begin"))
     own = (

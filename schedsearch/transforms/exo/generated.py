@@ -16,13 +16,6 @@ _FUNCTION = re.compile(
     r"^(?P<before>[A-Za-z_][\w \t*]*[ \t*])(?P<name>[A-Za-z_]\w*)\s*\([^;{}()]*\)\s*(?P<end>[{;])",
     re.MULTILINE,
 )
-# Variables that keep their values between calls, unless each thread has its own.
-_LASTING = re.compile(
-    r"^[ \t]*static (?!.*\b(?:const|_Thread_local|__thread)\b)"
-    r"(?P<declared>(?:\[[^]]*\]|[^][(){};=])+)(?:=[^;]*)?;",
-    re.MULTILINE,
-)
-_DECLARED = re.compile(r"(\w+)\s*(?:\[[^]]*\]\s*)*(?:,|$)")
 _STATEMENTS = {"if", "for", "while", "switch", "return", "else"}
 
 
@@ -63,13 +56,6 @@ def _internal(source: str, proc: str) -> str:
 
 def _is_function(match: re.Match[str]) -> bool:
     return not _STATEMENTS & {match["name"], *match["before"].split()}
-
-
-def lasting_memory(source: str) -> tuple[str, ...]:
-    """Names of the variables in C that are there once for all calls, so that two calls at the
-    same time share them."""
-    found = _LASTING.finditer(source)
-    return tuple(name for match in found for name in _DECLARED.findall(match["declared"].strip()))
 
 
 def may_restrict(proc: q.Proc) -> bool:

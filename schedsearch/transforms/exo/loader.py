@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -173,7 +174,10 @@ def import_file(path: Path) -> Any:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the user has to see anything that their file raises
         del sys.modules[name]
-        reason = _reason(error)
+        reason = _reason(error, module).replace(f"{path.resolve()}:", f"{path}:")
+        reason = _UNDEFINED.sub(lambda found: found[0] + _meant(path, found), reason)
+        if reason.startswith(f"{path}:"):  # Exo says the line
+            raise UserError(reason) from error
         where = "" if f"{path}:" in reason else _where(error, path)
         raise UserError(f"{path} failed to load: {reason}{where}") from error
     finally:
@@ -181,7 +185,7 @@ def import_file(path: Path) -> Any:
     return module
 
 
-def _reason(error: BaseException) -> str:
+def _reason(error: BaseException, module: Any) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, NameError) and error.name in EXO_TYPES:
@@ -189,11 +193,41 @@ def _reason(error: BaseException) -> str:
             f"{error}, because Python evaluates annotations; begin the file with "
             "`from __future__ import annotations`"
         )
+    if isinstance(error, NameError) and error.name:
+        return f"{said(error)}{did_you_mean(error.name, vars(module))}"
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg}"
     return said(error)
 
 
+_UNDEFINED = re.compile(r":(?P<line>\d+):\d+: variable '(?P<name>\w+)' undefined")
+"""What Exo says of a name that it does not know."""
+
+
+def _meant(path: Path, unknown: re.Match[str]) -> str:
+    """What the name may have been meant to be, of those that its procedure has."""
+    line = int(unknown["line"])
+    return "".join(
+        did_you_mean(unknown["name"], _own_names(stmt))
+        for stmt in ast.parse(read_text(path)).body
+        if isinstance(stmt, ast.FunctionDef) and stmt.lineno <= line <= (stmt.end_lineno or 0)
+    )
+
+
+def _own_names(function: ast.FunctionDef) -> Iterator[str]:
+    """Arguments, loops and arrays: `x: f32[8]` declares one, as `x = ...` does."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
 def _where(error: BaseException, path: Path) -> str:
-    """The last line of the user's own file in the traceback."""
+    """The line of the syntax error, or the last one of the user's own file in the traceback."""
+    if isinstance(error, SyntaxError) and error.filename:
+        own = Path(error.filename).resolve() == path.resolve()
+        return f"\n  at {path if own else error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
     return f"\n  at {path}:{lines[-1]}" if lines else ""
