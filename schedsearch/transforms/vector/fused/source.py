@@ -28,6 +28,7 @@ from schedsearch.core.functions import FUNCTIONS
 from schedsearch.frontends.functions import module_text
 from schedsearch.transforms.vector.extension import define, execute, vector_set
 from schedsearch.transforms.vector.fused import snippets
+from schedsearch.transforms.vector.fused.elementary import elementary
 from schedsearch.transforms.vector.fused.extremes import composed
 from schedsearch.transforms.vector.fused.model import (
     LANE,
@@ -382,7 +383,8 @@ class _Function:
                 return made, kind, True
             case q.Extern():
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
-                helper = self.need(snippets.extern(expr.name, kind, self.fused.lanes), kind)
+                asked = expr.name, kind, self.fused.lanes
+                helper = self.need(elementary(*asked) or snippets.extern(*asked), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
                 raise AssertionError(expr)
