@@ -88,11 +88,11 @@ def test_of_neon(kind: str, tmp_path: Path) -> None:
 
 
 FAULTS = {
-    "a coefficient wrong in its fourth digit": ("exp", "0.166666", "0.166766"),
+    "a coefficient wrong in its fourth digit": ("exp", "0.16666", "0.16676"),
     "a step of the exponent too much": ("exp", "per * 0x1.62e4p-1f", "per * 0x1.62e5p-1f"),
     "the second part of ln 2 left out": ("exp", "r -= m * (per * 0x1.7f7d1cp-20f);", ""),
     "one lane for another": ("exp", "VEC_KEEP(q);", "q[1] = q[2];"),
-    "NaN taken for a number": ("exp", "((bits)a & 0x7fffffff) > 0x7f800000", "(bits){0}"),
+    "NaN taken for a number": ("exp", "((bits)a & 0x7fffffff) > 0x7f800000", "(bits)a != (bits)a"),
     "no end at large numbers": ("exp", "_max((vec_f32x4){0} - 104.0f, ", "_max(a, "),
     "denormal results lost": ("exp", "- 104.0f", "- 87.0f"),
     "the sign lost": ("tanh", "| ((naturals)a & 0x80000000u)", ""),

@@ -49,6 +49,7 @@ _WORDS = {
         "rest": "0x7fffffff",
         "sign": "0x80000000u",
         "infinity": "0x7f800000",
+        "quiet": "0x7fc00000",
         "root_half": "0x3f3504f3",
         "least": "0x00800000",
         "up": "0x1p25f",
@@ -73,6 +74,7 @@ _WORDS = {
         "rest": "0x7fffffffffffffff",
         "sign": "0x8000000000000000u",
         "infinity": "0x7ff0000000000000",
+        "quiet": "0x7ff8000000000000",
         "root_half": "0x3fe6a09e667f3bcd",
         "least": "0x0010000000000000",
         "up": "0x1p54",
@@ -219,7 +221,7 @@ const bits small = (bits)a < $least;
     const bits zero = ((bits)a & $rest) == 0, above = (bits)a >= $infinity;
     const bits wrong = ((bits)a < 0) & ~zero, others = ~(zero | above);
     const naturals low = (naturals)zero & ($sign | $infinity);
-    return ($vec)((naturals)(((bits)t & others) | ((bits)a & above) | wrong) | low);""",
+    return ($vec)((naturals)(((bits)t & others) | ((bits)a & above) | (wrong & $quiet)) | low);""",
 }
 
 
@@ -237,7 +239,7 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
     words = _WORDS[kind] | {
         "vec": vec,
         "bytes": str(size),
-        "nan": "((bits)a & $rest) > $infinity",
+        "nan": "(bits)a & (((bits)a & $rest) > $infinity)",
         "scales": _SCALES[size],
         "scale": f"{prefix}_scalef_{element.x86}",
         "reciprocal": f"{prefix}_rcp14_{element.x86}",
