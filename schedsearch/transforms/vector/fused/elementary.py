@@ -127,7 +127,7 @@ _POWERS = """\
 #else
     const $number per = 2;
 #endif
-    a = ${vec}_max(($vec){0} - $beyond, ${vec}_min(($vec){0} + $beyond, a));
+    a = ${vec}_max(($vec){0} - $beyond, a);
     *n = a * ($log2e / per) + $shift;
     VEC_KEEP(*n);
     $vec m = *n - $shift;
@@ -142,7 +142,7 @@ _POWERS = """\
 #endif
     VEC_KEEP(q);
     return q;"""
-"""`exp(a) - 1`, but for a power of 2, which `scaled` multiplies by."""
+"""`exp(a) - 1`, but for a power of 2, which `scaled` multiplies by; of `a` up to `beyond`."""
 
 _SCALED = """\
 #if $scales
@@ -173,7 +173,7 @@ _RATIO = {
 
 _BODIES = {
     "exp": """\
-$vec n, q = ${vec}_powers(a, &n);
+$vec n, q = ${vec}_powers(${vec}_min(($vec){0} + $beyond, a), &n);
     return ($vec)((bits)${vec}_scaled(q + 1.0$f, n) | ($nan));""",
     # Of `-|x|`, which does not overflow.
     "sigmoid": """\
