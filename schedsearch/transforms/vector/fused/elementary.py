@@ -13,6 +13,7 @@ the second one is multiplied. `log(x) = k ln 2 + log(1 + f)`, with `x = 2^k (1 +
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from string import Template
 
@@ -106,10 +107,8 @@ _KEEP = guarded(
 #endif""",
 )
 
-_TYPES = """\
-typedef $integer bits __attribute__((vector_size($bytes)));
-    typedef $natural naturals __attribute__((vector_size($bytes)));
-    """
+_TYPES = {"bits": "integer", "naturals": "natural"}
+"""Registers that hold the bits of numbers, and the word for their elements."""
 
 _REGISTERS = {
     64: "defined(__AVX512F__)",
@@ -148,7 +147,8 @@ _SCALED = """\
 #if $scales
     return ($vec)$scale(($register)a, ($register)(n - $shift));
 #else
-    const $vec s = ($vec)((naturals)n << $digits);
+    typedef $natural exponents __attribute__((vector_size($bytes)));
+    const $vec s = ($vec)((exponents)n << $digits);
     a *= s;
     VEC_KEEP(a);
     return a * s;
@@ -265,7 +265,11 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
 
 
 def _body(template: str, words: Mapping[str, str]) -> str:
-    return Template(Template(_TYPES + template).substitute(words)).substitute(words)
+    body = Template(Template(template).substitute(words)).substitute(words)
+    vector = f"__attribute__((vector_size({words['bytes']})))"
+    used = [name for name in _TYPES if re.search(rf"\b{name}\b", body)]
+    lines = [f"typedef {words[_TYPES[name]]} {name} {vector};" for name in used]
+    return "\n    ".join([*lines, body])
 
 
 def _polynomial(coefficients: Sequence[float], variable: str, kind: str) -> str:
