@@ -15,6 +15,7 @@ from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.build.runtime_text import runtime_source
 from schedsearch.evaluate.oracle.enclosure import enclosure_source
 
@@ -87,7 +88,7 @@ class OutOfBounds(Exception):
 class Enclosure:
     """A procedure compiled for evaluation, in a folder of its own."""
 
-    def __init__(self, proc: q.Proc, folder: Path) -> None:
+    def __init__(self, proc: q.Proc, folder: Path, fp: FloatingPoint = FloatingPoint.FAST) -> None:
         self.proc = inline_calls(proc)
         self.written = written_buffers(self.proc.body)
         folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,7 @@ class Enclosure:
             (folder / name).write_text(runtime_source(name))
         kinds = {a.type for a in self.proc.args} - set(q.CONTROL_TYPES)
         (folder / "procedure.c").write_text(
-            enclosure_source(proc, "", ()) + _DRIVER + "".join(map(_reader, sorted(kinds)))
+            enclosure_source(proc, "", (), fp) + _DRIVER + "".join(map(_reader, sorted(kinds)))
         )
         library = folder / "procedure.so"
         command = ["gcc", "-O1", "-march=native", "-ffp-contract=off", "-std=gnu11", "-fPIC"]

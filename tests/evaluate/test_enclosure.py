@@ -15,6 +15,7 @@ from transforms.interpret import interpret
 
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs
@@ -145,6 +146,19 @@ def test_what_may_be_either_of_two_integers(tmp_path: Path) -> None:
     assert found.holds(np.array([0, 2])).all()
     assert found.holds(np.array([1, 2])).all()
     assert not found.holds(np.array([2, 1])).any()
+
+
+def test_a_reciprocal_may_be_lost(tmp_path: Path) -> None:
+    """-ffast-math makes a product with it, which processors take for 0 where it is denormal."""
+    a = np.array([3, 3, -6e37], np.float32)
+    b = np.array([2.0**127, 2.0**125, 1.3e38], np.float32)
+    args = [3, a, b, *(np.zeros(3, np.float32) for _ in range(6))]
+    for fp in FloatingPoint:
+        found = Enclosure(mirror(procs.operations), tmp_path / fp, fp).run(args)["quotient"]
+        assert found.holds(a / b).all()
+        lost = found.holds(np.zeros(3))
+        assert lost.tolist() == ([True, False, True] if fp is FloatingPoint.FAST else [False] * 3)
+        assert not found.holds(3 * a / b).any()
 
 
 @pytest.mark.normal

@@ -163,6 +163,10 @@ INLINE struct enclosed quotient(struct enclosed a, struct enclosed b, struct for
     if (!(least > 0))
         return ANYTHING;
     double radius = (a.radius + fabs(value) * b.radius) / least + type.tiny;
+#ifdef MAY_FLUSH
+    if ((fabs(b.value) + b.radius) * type.tiny > 1 - 4 * type.unit) /* its reciprocal is denormal */
+        radius += fabs(value);
+#endif
     return rounded(value, radius + 3 * type.unit * fabs(value), fabs(value), false, type);
 }
 

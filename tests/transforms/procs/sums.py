@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exo import proc
-from exo.libs.externs import fmaxf
+from exo.libs.externs import expf, fmaxf
 
 
 @proc
@@ -66,6 +66,31 @@ def rows_with_rows(n: size, C: f32[9, 9], A: f32[9, n]):
 
 
 @proc
+def one_beside_its_terms(n: size, s: f32[3], y: f32[3, n], x: f32[3, n]):
+    for i in seq(0, 3):
+        for j in seq(0, n):
+            y[i, j] = expf(x[i, j])
+            s[i] += y[i, j]
+
+
+@proc
+def one_between_others(n: size, s: f64[1], y: f64[n], z: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        t: f64
+        t = x[j] * 0.5
+        s[0] += t * x[j]
+        y[j] += t
+        z[j + 1] = t - x[j]
+
+
+@proc
+def one_with_the_largest(n: size, top: f32, y: f32[n], x: f32[n]):
+    for j in seq(0, n):
+        y[j] = x[j] * 0.125
+        top = fmaxf(top, y[j])
+
+
+@proc
 def no_column(n: size, s: f32[1], x: f32[n, 2]):
     for i in seq(0, n):
         s[0] += x[i, 0]
@@ -94,3 +119,17 @@ def no_narrow_sum(n: size, s: i8[1], x: i8[n]):
 def no_map(n: size, y: f32[n], x: f32[n]):
     for i in seq(0, n):
         y[i] += x[i]
+
+
+@proc
+def no_sum_so_far(n: size, s: f32, y: f32[n], x: f32[n]):
+    for j in seq(0, n):
+        s += x[j]
+        y[j] = s
+
+
+@proc
+def no_sum_of_the_one_before(n: size, s: f32, y: f32[n + 1], x: f32[n]):
+    for j in seq(0, n):
+        y[j + 1] = x[j]
+        s += y[j]

@@ -30,7 +30,14 @@ for j in seq(0, n):
 ```
 
 Exo would not join registers in another order than that of the loop. The C of the instruction does,
-in `chains` registers, where the floating-point contract allows it.
+in `chains` registers, where the floating-point contract allows it. A sum beside assignments is one
+instruction too, and takes no pass of its own:
+
+```
+for j in seq(0, n):
+    y[i, j] = exp(x[i, j])  ->       vec_f32x8_exp_add_...(n, x[i, 0:n], y[i, 0:n], s)
+    s += y[i, j]
+```
 """
 
 from collections.abc import Iterator
@@ -73,7 +80,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if reduce is None or (target.fp is FloatingPoint.STRICT and reduce.type in FLOATS):
             continue
         shapes = [(1, n) for n in CHAINS if _covers(loop, lanes * n)][:2]
-        if isinstance(reduce, q.Assign):
+        if _in_one(loop, reduce):
             for _, chains in shapes:
                 yield loop, {"lanes": lanes, "chains": chains, "tile_rows": 1, "tail": "masked"}
             continue
@@ -95,17 +102,16 @@ def _covers(loop: q.For, count: int) -> bool:
 
 
 def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Assign | q.Reduce | None:
-    """The statement `x += ...`, or `x = max(x, ...)`, over the loop, if it has a vector form."""
+    """The statement `x += ...`, or `x = max(x, ...)`, over the loop, if that has a vector form."""
     fused = fuse(proc, loop, lanes, counted=True)
     if fused is None or not any(op.moves for op in fused.operands):
         return None
     if any(op.registers for op in fused.operands):
         return None
-    if [op.moves for op in fused.operands if op.written] != [False]:
+    if [op.moves for op in fused.operands if op.written].count(False) != 1:
         return None
-    local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
-    (reduce,) = (s for s in loop.body if isinstance(s, q.Assign | q.Reduce) and s.buf not in local)
-    if isinstance(reduce, q.Assign) and trips(loop, ranges_at(proc, loop.path[:-1]))[0] < 1:
+    (reduce,) = (s for s in _writes(loop) if not any(loop.iter in q.expr_vars(i) for i in s.idx))
+    if _in_one(loop, reduce) and trips(loop, ranges_at(proc, loop.path[:-1]))[0] < 1:
         return None  # instructions for `n` elements are for one at least
     around = [loop.iter.name, *(arg.var.name for arg in proc.args)]
     around += [outer.iter.name for outer in _around(proc, loop)]
@@ -114,6 +120,17 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Assign | q.Reduce | N
     if isinstance(reduce, q.Reduce) and reduce.type not in PLAIN:
         return None  # nor can registers of it be declared
     return reduce
+
+
+def _writes(loop: q.For) -> list[q.Assign | q.Reduce]:
+    """The statements that write more than scalars of the loop's own."""
+    local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
+    return [s for s in loop.body if isinstance(s, q.Assign | q.Reduce) and s.buf not in local]
+
+
+def _in_one(loop: q.For, reduce: q.Assign | q.Reduce) -> bool:
+    """Whether the whole loop is one instruction."""
+    return isinstance(reduce, q.Assign) or len(_writes(loop)) > 1
 
 
 def _around(proc: q.Proc, loop: q.For) -> Iterator[q.For]:
@@ -155,9 +172,9 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     held = p.at(path)
     if loop.lo != q.Affine(0):
         yield from p.do("shift_loop", held, 0)
-    if isinstance(reduce, q.Assign):
+    if isinstance(reduce, q.Assign) or _in_one(loop, reduce):
         if shape.rows > 1 or shape.tail != "masked":
-            raise RewriteError("a minimum or maximum is one instruction, of one row")
+            raise RewriteError("a loop in one instruction has one row and a masked tail")
         yield from use_instruction(p, path, shape.lanes, counted=True, chains=shape.chains)
         return
     taken = names(ast)

@@ -28,6 +28,7 @@ from schedsearch.core.functions import FUNCTIONS
 from schedsearch.frontends.functions import module_text
 from schedsearch.transforms.vector.extension import define, execute, vector_set
 from schedsearch.transforms.vector.fused import snippets
+from schedsearch.transforms.vector.fused.elementary import elementary
 from schedsearch.transforms.vector.fused.extremes import composed
 from schedsearch.transforms.vector.fused.model import (
     LANE,
@@ -210,12 +211,14 @@ class _Function:
         lines += [f"    {', '.join(self.params())})", "{"]
         lanes = self.fused.lanes
         for uid, kind in self.sums.items():
-            lines.append(f"    {self.vec(kind)} s{uid} = {{0}};")
+            lines += [f"    {self.vec(kind)} {each} = {{0}};" for each in self.sum_registers(uid)]
         for stmt in extremes:
             start = self.spread((f"*x{stmt.buf.uid}", stmt.type, False))[0]
             for chain in range(self.fused.chains):
                 lines.append(f"    {self.vec(stmt.type)} {_extreme(stmt.buf, chain)} = {start};")
-        if extremes and self.fused.counted and not self.fused.whole:
+        stores = any(op.written and op.moves for op in self.fused.operands)
+        in_chains = bool(extremes) or (bool(self.sums) and stores)
+        if in_chains and self.fused.counted and not self.fused.whole:
             lines += self.counted_chains(body)
         elif self.fused.counted and not self.fused.whole:
             lines.append(f"    for (long l = 0; l < n; l += {lanes}) {{")
@@ -228,7 +231,8 @@ class _Function:
         else:
             lines += [f"    {line}" for line in body]
         for uid, kind in self.sums.items():
-            total = f"{self.need(snippets.total(kind, lanes), kind)}(s{uid})"
+            total = " + ".join(self.sum_registers(uid))
+            total = f"{self.need(snippets.total(kind, lanes), kind)}({total})"
             lines.append(f"    *x{uid} += {total};")
         for stmt in extremes:
             lines += [f"    {line}" for line in self.joined(stmt)]
@@ -240,8 +244,8 @@ class _Function:
         return [line for stmt in self.fused.body for line in self.stmt(stmt)]
 
     def counted_chains(self, rest: Sequence[str]) -> Iterator[str]:
-        """The loop of a counted instruction that takes extremes: whole registers in all chains,
-        then in one, then what is left."""
+        """The loop of a counted instruction that reduces: whole registers in all chains, then in
+        one, then what is left."""
         lanes, self.masked = self.fused.lanes, False
         yield "    long l = 0;"
         for chains in sorted({self.fused.chains, 1}, reverse=True):
@@ -337,7 +341,12 @@ class _Function:
             text = (
                 f"{self.need(snippets.first(kind, self.fused.lanes), kind)}({text}, {self.count})"
             )
-        return f"s{stmt.buf.uid} += {text};"
+        return f"{self.sum_registers(stmt.buf.uid)[self.chain]} += {text};"
+
+    def sum_registers(self, uid: int) -> list[str]:
+        """What a sum is kept in, by chain."""
+        chains = self.fused.chains
+        return [f"s{uid}"] if chains == 1 else [f"s{uid}_{chain}" for chain in range(chains)]
 
     def extreme(self, stmt: q.Assign, value: Value) -> str:
         """What a chain becomes; lanes beyond the last iteration stay as they are."""
@@ -382,7 +391,8 @@ class _Function:
                 return made, kind, True
             case q.Extern():
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
-                helper = self.need(snippets.extern(expr.name, kind, self.fused.lanes), kind)
+                asked = expr.name, kind, self.fused.lanes
+                helper = self.need(elementary(*asked) or snippets.extern(*asked), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
                 raise AssertionError(expr)

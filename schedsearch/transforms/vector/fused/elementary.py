@@ -1,0 +1,280 @@
+"""Elementary functions of registers in C: the exponential, the logarithm, and what is made of them.
+
+Processors have no instruction for them, and compilers call C's library once for each lane where the
+loop over lanes is inside of another. These are computed on the whole register, for all numbers,
+denormal ones, infinities and NaN, within 3.5 units of the last place. Only -ffast-math takes them:
+without it the library's results are kept.
+
+`exp(x) = 2^n exp(r)`, with `x = n ln 2 + r`. AVX-512 multiplies by `2^n`. Elsewhere `n = 2 m`, and
+both factors `2^m` are made from the bits of `m`: the result overflows, or becomes denormal, where
+the second one is multiplied. `log(x) = k ln 2 + log(1 + f)`, with `x = 2^k (1 + f)` and
+`log(1 + f) = 2 artanh(f / (2 + f))`. `erf` is a polynomial up to 1, then one less an exponential.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from string import Template
+
+from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.functions import FUNCTIONS
+from schedsearch.transforms.vector.fused.coefficients import ERF, ERFC, EXP, EXP_NEAR, LOG
+from schedsearch.transforms.vector.fused.extremes import larger, smaller
+from schedsearch.transforms.vector.fused.snippets import (
+    Snippet,
+    function,
+    guarded,
+    lane_loop,
+    register,
+)
+from schedsearch.transforms.vector.registers import set_name
+
+_CURVES = {
+    "expf": "exp",
+    "exp": "exp",
+    "log": "log",
+    "tanh": "tanh",
+    "erf": "erf",
+    "sigmoid": "sigmoid",
+    "sigmoid_": "sigmoid",
+}
+"""The curve that each function is, of its own type."""
+
+_WORDS = {
+    "f32": {
+        "integer": "int",
+        "natural": "unsigned",
+        "digits": "23",
+        "f": "f",
+        "rest": "0x7fffffff",
+        "sign": "0x80000000u",
+        "infinity": "0x7f800000",
+        "quiet": "0x7fc00000",
+        "root_half": "0x3f3504f3",
+        "least": "0x00800000",
+        "up": "0x1p25f",
+        "digits_up": "25",
+        "one": "0x3f800000",
+        "bias": "127",
+        "whole": "0x4b400000",
+        "as_number": "0x1.8p23f",
+        "beyond": "104.0f",
+        "number": "float",
+        "log2e": "0x1.715476p0f",
+        "ln2_high": "0x1.62e4p-1f",
+        "ln2_low": "0x1.7f7d1cp-20f",
+        "shift": "0x1.8000fep23f",
+        "top": "4.0f",
+    },
+    "f64": {
+        "integer": "long long",
+        "natural": "unsigned long long",
+        "digits": "52",
+        "f": "",
+        "rest": "0x7fffffffffffffff",
+        "sign": "0x8000000000000000u",
+        "infinity": "0x7ff0000000000000",
+        "quiet": "0x7ff8000000000000",
+        "root_half": "0x3fe6a09e667f3bcd",
+        "least": "0x0010000000000000",
+        "up": "0x1p54",
+        "digits_up": "54",
+        "one": "0x3ff0000000000000",
+        "bias": "1023",
+        "whole": "0x4338000000000000",
+        "as_number": "0x1.8p52",
+        "beyond": "746.0",
+        "number": "double",
+        "log2e": "0x1.71547652b82fep0",
+        "ln2_high": "0x1.62e42fefa3p-1",
+        "ln2_low": "0x1.3de6af278ece6p-42",
+        "shift": "0x1.80000000003ffp52",
+        "top": "6.0",
+    },
+}
+"""Parts of C by type. `shift` added to a small number makes it whole and its last bits that number
+and the exponent of 1; beyond the size of `beyond` exponentials are 0 or infinite."""
+
+_KEEP = guarded(
+    "vec_keep",
+    """\
+/* Sums before it are as they stand, under -ffast-math too. */
+#ifdef __aarch64__
+#define VEC_KEEP(a) __asm__("" : "+w"(a))
+#else
+#define VEC_KEEP(a) __asm__("" : "+v"(a))
+#endif""",
+)
+
+_TYPES = {"bits": "integer", "naturals": "natural"}
+"""Registers that hold the bits of numbers, and the word for their elements."""
+
+_REGISTERS = {
+    64: "defined(__AVX512F__)",
+    32: "defined(__AVX2__)",
+    16: "(defined(__SSE2__) || defined(__aarch64__))",
+}
+"""What has registers of so many bytes."""
+
+_SCALES = {64: "defined(__AVX512F__)", 32: "defined(__AVX512VL__)", 16: "defined(__AVX512VL__)"}
+"""What has an instruction that multiplies by a power of 2."""
+
+_POWERS = """\
+#if $scales
+    const $number per = 1;
+#else
+    const $number per = 2;
+#endif
+    a = ${vec}_max(($vec){0} - $beyond, a);
+    *n = a * ($log2e / per) + $shift;
+    VEC_KEEP(*n);
+    $vec m = *n - $shift;
+    VEC_KEEP(m);
+    $vec r = a - m * (per * $ln2_high);
+    VEC_KEEP(r);
+    r -= m * (per * $ln2_low);
+#if $scales
+    $vec q = r + r * r * $exp_near;
+#else
+    $vec q = r + r * r * $exp;
+#endif
+    VEC_KEEP(q);
+    return q;"""
+"""`exp(a) - 1`, but for a power of 2, which `scaled` multiplies by; of `a` up to `beyond`."""
+
+_SCALED = """\
+#if $scales
+    return ($vec)$scale(($register)a, ($register)(n - $shift));
+#else
+    typedef $natural exponents __attribute__((vector_size($bytes)));
+    const $vec s = ($vec)((exponents)n << $digits);
+    a *= s;
+    VEC_KEEP(a);
+    return a * s;
+#endif"""
+
+_RATIO = {
+    "f32": """\
+#if $scales
+    const $vec i = ($vec)$reciprocal(($register)b);
+#else
+    $vec i = 1.0f / b;
+    VEC_KEEP(i);
+#endif
+    $vec q = a * i;
+    VEC_KEEP(q);
+    $vec rest = a - q * b;
+    VEC_KEEP(rest);
+    return q + rest * i;""",
+    "f64": "return a / b;",
+}
+"""A quotient. Compilers have approximate reciprocals of f32: off by 2 units."""
+
+_BODIES = {
+    "exp": """\
+$vec n, q = ${vec}_powers(${vec}_min(($vec){0} + $beyond, a), &n);
+    return ($vec)((bits)${vec}_scaled(q + 1.0$f, n) | ($nan));""",
+    # Of `-|x|`, which does not overflow.
+    "sigmoid": """\
+const bits below = (bits)a < 0;
+    $vec n, q = ${vec}_powers(($vec)((naturals)a | $sign), &n);
+    const $vec e = ${vec}_scaled(q + 1.0$f, n);
+    const $vec top = ($vec)(((bits)e & below) | ((bits)(($vec){0} + 1.0$f) & ~below));
+    return ($vec)((bits)${vec}_ratio(top, 1.0$f + e) | ($nan));""",
+    # `t / (2 - t)`, where `t = 1 - exp(-2 |x|)`.
+    "tanh": """\
+$vec n, q = ${vec}_powers(($vec)((naturals)(a + a) | $sign), &n);
+    const $vec s = ${vec}_scaled(($vec){0} + 1.0$f, n);
+    $vec less = 1.0$f - s;
+    VEC_KEEP(less);
+    $vec t = less - q * s;
+    VEC_KEEP(t);
+    t = ${vec}_ratio(t, 2.0$f - t);
+    return ($vec)((naturals)t | ((naturals)a & $sign) | (naturals)($nan));""",
+    "erf": """\
+const bits below = ((bits)a & $rest) < $one;
+    const $vec x = ${vec}_min(($vec){0} + $top, ($vec)((bits)a & $rest));
+    const $vec z = x * x, u = x - 1.0$f;
+    $vec more = x * $erf;
+    VEC_KEEP(more);
+    const $vec small = x + more;
+    $vec n, q = ${vec}_powers(-$erfc, &n);
+    const $vec large = 1.0$f - ${vec}_scaled(q + 1.0$f, n);
+    const bits r = ((bits)small & below) | ((bits)large & ~below) | ($nan);
+    return ($vec)((naturals)r | ((naturals)a & $sign));""",
+    "log": """\
+const bits small = (bits)a < $least;
+    const $vec up = a * $up;
+    const bits x = ((bits)up & small) | ((bits)a & ~small);
+    const naturals k = ((naturals)(x - $root_half) + $one) >> $digits;
+    const $vec f = ($vec)((naturals)x - ((k << $digits) - $one)) - 1.0$f;
+    const $vec e = ($vec)((bits)k + ($whole - $bias) - ($digits_up & small)) - $as_number;
+    const $vec h = 0.5$f * f * f, g = f / (2.0$f + f), z = g * g;
+    $vec t = g * (h + z * $log) + e * $ln2_low;
+    VEC_KEEP(t);
+    t -= h;
+    VEC_KEEP(t);
+    t += f;
+    VEC_KEEP(t);
+    t += e * $ln2_high;
+    const bits zero = ((bits)a & $rest) == 0, above = (bits)a >= $infinity;
+    const bits wrong = ((bits)a < 0) & ~zero, others = ~(zero | above);
+    const naturals low = (naturals)zero & ($sign | $infinity);
+    return ($vec)((naturals)(((bits)t & others) | ((bits)a & above) | (wrong & $quiet)) | low);""",
+}
+
+
+def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
+    """A function of registers; None if it is none of these. Where there is no such register, or no
+    -ffast-math, it is C's function for each lane."""
+    curve, row = _CURVES.get(name, ""), FUNCTIONS[name]
+    size = lanes * ELEMENT_TYPES[kind].bits // 8
+    if not curve or kind not in _WORDS or size not in _REGISTERS:
+        return None
+    if row.precision == "f32" and kind == "f64":
+        return None
+    vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
+    prefix = f"_mm{'' if size == 16 else 8 * size}"
+    words = _WORDS[kind] | {
+        "vec": vec,
+        "bytes": str(size),
+        "nan": "(bits)a & (((bits)a & $rest) > $infinity)",
+        "scales": _SCALES[size],
+        "scale": f"{prefix}_scalef_{element.x86}",
+        "reciprocal": f"{prefix}_rcp14_{element.x86}",
+        "register": register(kind, lanes),
+        "exp": _polynomial(EXP[kind], "r", kind),
+        "exp_near": _polynomial(EXP_NEAR[kind], "r", kind),
+        "log": _polynomial(LOG[kind], "z", kind),
+        "erf": _polynomial(ERF[kind], "z", kind),
+        "erfc": _polynomial(ERFC[kind], "u", kind),
+    }
+    helpers = [_KEEP, smaller(kind, lanes)[1], larger(kind, lanes)[1]]
+    for each, params, template in (
+        ("powers", f"{vec} a, {vec} *n", _POWERS),
+        ("scaled", f"{vec} a, {vec} n", _SCALED),
+        ("ratio", f"{vec} a, {vec} b", _RATIO[kind]),
+    ):
+        helpers.append(function(f"{vec}_{each}", vec, params, _body(template, words))[1])
+    plain = lane_loop(vec, lanes, row.c_of(kind, "{}[l]"))
+    known = f"defined(__FAST_MATH__) && {_REGISTERS[size]}"
+    body = f"#if {known}\n    {_body(_BODIES[curve], words)}\n#else\n    {plain}\n#endif"
+    title, text = function(f"{vec}_{name}", vec, f"{vec} a", body)
+    return title, "\n".join(["#include <math.h>", f"#if {known}", *helpers, "#endif", text])
+
+
+def _body(template: str, words: Mapping[str, str]) -> str:
+    body = Template(Template(template).substitute(words)).substitute(words)
+    vector = f"__attribute__((vector_size({words['bytes']})))"
+    used = [name for name in _TYPES if re.search(rf"\b{name}\b", body)]
+    lines = [f"typedef {words[_TYPES[name]]} {name} {vector};" for name in used]
+    return "\n    ".join([*lines, body])
+
+
+def _polynomial(coefficients: Sequence[float], variable: str, kind: str) -> str:
+    """Horner's form."""
+    *others, last = (f"{each!r}{_WORDS[kind]['f']}" for each in coefficients)
+    for each in reversed(others):
+        last = f"({each} + {variable} * {last})"
+    return last

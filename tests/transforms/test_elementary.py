@@ -1,0 +1,141 @@
+"""Our exponentials and the like are as near to the true values as it says, everywhere."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.functions import FUNCTIONS
+from schedsearch.transforms.vector.fused import coefficients
+from schedsearch.transforms.vector.fused.elementary import elementary
+from transforms.accuracy import most_off
+from transforms.helpers import runs_here
+
+VALUES = {
+    "exp": ("exp(a)", "expl(a)", 2.0),
+    "log": ("log(a)", "logl(a)", 1.0),
+    "tanh": ("tanh(a)", "tanhl(a)", 3.5),
+    "erf": ("erf(a)", "erfl(a)", 1.5),
+    "sigmoid_": ("1 / (1 + exp(-a))", "1 / (1 + expl(-a))", 3.5),
+}
+"""In twice the precision of f32 and f64, and the units of the last place that we promise."""
+
+TARGETS = [
+    ("gcc", "-march=x86-64-v4", 16),
+    ("clang", "-march=x86-64-v4", 16),
+    ("gcc", "-march=x86-64-v4", 4),
+    ("gcc", "-mavx2 -mfma", 8),
+    ("clang", "-mavx2 -mfma", 8),
+    ("gcc", "-msse2", 4),
+]
+"""Compiler, options, lanes of f32."""
+
+CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"
+
+
+def off(
+    name: str,
+    kind: str,
+    lanes: int,
+    effort: int,
+    folder: Path,
+    command: list[str],
+    text: tuple[str, str] | None = None,
+    run_with: tuple[str, ...] = (),
+) -> float:
+    snippet = text or elementary(name, kind, lanes)
+    assert snippet
+    value = VALUES[name][kind == "f64"]
+    return most_off(snippet, value, kind, lanes, effort, folder, command, run_with)
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize(("compiler", "options", "lanes"), TARGETS)
+@pytest.mark.parametrize("name", VALUES)
+def test_within_its_bound(
+    name: str, compiler: str, options: str, lanes: int, kind: str, tmp_path: Path
+) -> None:
+    """Of one number in some thousand, NaN, infinities, denormal numbers, both zeros."""
+    flags = options.split()
+    if not shutil.which(compiler) or not runs_here(flags):
+        pytest.skip(f"needs {compiler} and a processor of {options}")
+    lanes, effort = (lanes, 4099) if kind == "f32" else (lanes // 2, 60)
+    assert off(name, kind, lanes, effort, tmp_path, [compiler, *flags]) <= VALUES[name][2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VALUES)
+def test_of_every_f32(name: str, tmp_path: Path) -> None:
+    flags = ["-march=x86-64-v4"] if runs_here(["-march=x86-64-v4"]) else ["-msse2"]
+    lanes = 16 if flags[0] == "-march=x86-64-v4" else 4
+    assert off(name, "f32", lanes, 1, tmp_path, ["gcc", *flags]) <= VALUES[name][2]
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_of_neon(kind: str, tmp_path: Path) -> None:
+    """In emulation; C's long double is computed by software there."""
+    if not shutil.which(CROSS) or not shutil.which(QEMU):
+        pytest.skip(f"needs {CROSS} and {QEMU}")
+    lanes, effort = (4, 65537) if kind == "f32" else (2, 4)
+    for name, (*_, most) in VALUES.items():
+        command, folder = [CROSS], tmp_path / name
+        folder.mkdir()
+        assert off(name, kind, lanes, effort, folder, command, run_with=(QEMU,)) <= most, name
+
+
+FAULTS = {
+    "a coefficient wrong in its fourth digit": ("exp", "0.16666", "0.16676"),
+    "a step of the exponent too much": ("exp", "per * 0x1.62e4p-1f", "per * 0x1.62e5p-1f"),
+    "the second part of ln 2 left out": ("exp", "r -= m * (per * 0x1.7f7d1cp-20f);", ""),
+    "one lane for another": ("exp", "VEC_KEEP(q);", "q[1] = q[2];"),
+    "NaN taken for a number": ("exp", "((bits)a & 0x7fffffff) > 0x7f800000", "(bits)a != (bits)a"),
+    "no end at large numbers": ("exp", "_max((vec_f32x4){0} - 104.0f, ", "_max(a, "),
+    "denormal results lost": ("exp", "- 104.0f", "- 87.0f"),
+    "the sign lost": ("tanh", "| ((naturals)a & 0x80000000u)", ""),
+    "denormal numbers not made larger": ("log", "(bits)a < 0x00800000", "(bits)a < 0"),
+    "the wrong half": ("sigmoid_", "(bits)a < 0", "(bits)a > 0"),
+    "1 not met from below": ("erf", "0.12837917", "0.12838917"),
+}
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault: str, tmp_path: Path) -> None:
+    name, right, wrong = FAULTS[fault]
+    found = elementary(name, "f32", 4)
+    assert found
+    title, text = found
+    assert right in text
+    wrong_text = title, text.replace(right, wrong)
+    assert off(name, "f32", 4, 4099, tmp_path, ["gcc"], wrong_text) > 2 * VALUES[name][2]
+
+
+def test_of_other_types_and_lengths_c_computes() -> None:
+    assert elementary("expf", "f64", 8) is None, "which is that of f32"
+    assert elementary("exp", "f32", 2) is None
+    assert elementary("exp", "i32", 4) is None
+    assert all(elementary(name, "f32", 4) is None for name in ("sqrt_", "max_", "relu", "pow_"))
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", ["expf", "sigmoid", "sigmoid_", "tanh"])
+def test_without_fast_math_the_results_are_the_librarys(name: str, tmp_path: Path) -> None:
+    """Their difference to C's function of each lane is none."""
+    found = elementary(name, "f32", 4)
+    assert found
+    value = FUNCTIONS[name].c_of("f32", "((float){})")
+    assert most_off(found, value, "f32", 4, 65537, tmp_path, ["gcc"], fast=False) == 0
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("name", ["EXP", "EXP_NEAR", "LOG", "ERF", "ERFC"])
+def test_coefficients_are_found_again(name: str, kind: str) -> None:
+    pytest.importorskip("mpmath")
+    from transforms.fitting import fitted
+
+    assert getattr(coefficients, name)[kind] == fitted(name, kind)
