@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Sequence
+from math import inf
 from typing import Any
 
 from schedsearch.analysis.conversions import Route
@@ -57,7 +58,8 @@ class BlockedNest:
     ) -> None:
         self.p, self.ast, self.nest, self.args, self.partial = p, ast, nest, args, partial
         self.whole = whole
-        self.rows_later = args["rows"] if inside and not nest.corner else ""
+        self.block_rows: int = args.get("block_rows", 0)
+        self.rows_later = args["rows"] if (inside or self.block_rows) and not nest.corner else ""
         self.order = [loop.iter.name for loop in nest.loops]  # outermost first
         path = p.path(stmt)
         ends = range(len(path) - len(nest.loops), len(path))
@@ -68,6 +70,7 @@ class BlockedNest:
         self.steps: list[str] = []  # what an instruction sums at once
         self.panel_name = ""
         self.panel = 0  # how many loops are around a packed panel
+        self.rests: list[Cursor] = []  # loops over the rows of a block, and over those left
 
     def _below(self, name: str) -> str:
         return self.order[self.order.index(name) + 1]
@@ -120,12 +123,15 @@ class BlockedNest:
 
     def arrange(self) -> Steps:
         """Outside the tile and its innermost reductions: the contiguous loop and the other
-        reductions first, if there are any or a panel is packed."""
+        reductions first, if there are any or a panel is packed. Of blocks of rows the reductions
+        come first, then the contiguous loop, and the rows last."""
         outside = [
             name for name in self.order if name not in (*self.inner, *self.tile, *self.steps)
         ]
         reductions = [loop.iter.name for loop in self.nest.reductions]
-        first = [name for name in (self.nest.along.iter.name, *reductions) if name in outside]
+        along = self.nest.along.iter.name
+        first = [*reductions, along] if self.block_rows else [along, *reductions]
+        first = [name for name in first if name in outside]
         if self.args["pack"]:  # every step of these loops has a panel of its own
             idx = self.nest.operand.idx
             moving = [x.iter.name for x in self.nest.loops if first_dim(idx, x) is not None]
@@ -133,6 +139,8 @@ class BlockedNest:
             self.panel = len(first)
         if self.args["pack"] or any(name in outside for name in reductions):
             outside = first + [name for name in outside if name not in first]
+        if self.block_rows:
+            outside = [name for name in outside if name != self.rows_later] + [self.rows_later]
         for position, name in enumerate([*outside, *self.inner, *self.tile, *self.steps]):
             while self.order.index(name) > position:
                 before = self.order.index(name) - 1
@@ -159,6 +167,37 @@ class BlockedNest:
         # Exo's heap is aligned to 16 bytes: most vectors would lie in two cache lines.
         yield from p.do("set_memory", panel, Memory("DRAM_ALIGNED"))
 
+    def spread(self) -> Steps:
+        """Pack the panels of all columns before any is used; then take rows in blocks, and all
+        panels for each."""
+        p, rows = self.p, self.loops[self.rows_later]
+        along = self.loops[self.nest.along.iter.name]
+        loop = p.stmt(along)
+        assert isinstance(loop, q.For)
+        yield from p.do("simplify")  # the panel's sizes do not depend on the loop then
+        panel = p.at(p.path(along, 0))
+        yield from p.do("expand_dim", panel, show_affine(loop.hi), loop.iter.name)
+        yield from p.do("lift_alloc", panel)
+        start = p.path(along)
+        yield from p.do("fission", After((*start, 0)))
+        used = p.at(next_path(start))
+        above = self.order.index(self.rows_later) - self.panel
+        for _ in range(above):
+            yield from p.do("reorder_loops", used)
+        size = self.block_rows
+        whole = p.stmt(rows)
+        assert isinstance(whole, q.For)
+        if whole.extent is not None and whole.extent <= size:
+            return
+        if not divides(p.ast, size, whole.hi, whole.path):
+            yield from p.do("cut_loop", rows, _last_multiple(whole, size))
+            yield from p.do("fission", After(p.path(rows)), 1)
+            self.rests = [p.at((*next_path(p.path(used)), 0))]
+        names = (fresh(self.taken, f"{self.rows_later}b"), self.rows_later)
+        yield from p.do("divide_loop", rows, size, names, perfect=True)
+        yield from p.do("reorder_loops", used)
+        self.rests.insert(0, p.at(p.path(rows, 0, 0)))
+
     def _steps_together(self, panel: Cursor) -> Steps:
         """Put what an instruction sums at once of a panel next to each other. Compilers make a copy
         of rows to neighbours vector code if these are written one after the other."""
@@ -173,7 +212,12 @@ class BlockedNest:
 
     def hold(self) -> Steps:
         """Stage the result's tile around the innermost reductions, in registers."""
-        tiles = (yield from self._tiles_of_rows()) if self.rows_later else [self._whole_tile()]
+        tiles = [] if self.rows_later else [self._whole_tile()]
+        if self.rows_later:
+            first, *left = self.rests or [self.loops[self.rows_later]]
+            tiles += yield from self._tiles_of_rows(first)
+            for rest in left:
+                tiles += yield from self._tiles_of_rows(rest, less_than=self.block_rows)
         staged = []
         for block, tile, tile_rows in tiles:
             load, body, store = yield from self._stage(block, tile, tile_rows)
@@ -186,15 +230,19 @@ class BlockedNest:
         block, *tile = (self.loops[name] for name in (self.inner[0], *self.tile))
         return block, tile, self.args["tile_rows"]
 
-    def _tiles_of_rows(self) -> Generator[Op | None, Any, list[Tile]]:
-        """Tile the loop over rows, and what the tile does not divide of it by smaller tiles."""
-        p, rest = self.p, self.loops[self.rows_later]
+    def _tiles_of_rows(
+        self, rest: Cursor, less_than: float = inf
+    ) -> Generator[Op | None, Any, list[Tile]]:
+        """Tile a loop over rows, and what the tile does not divide of it by smaller tiles."""
+        p = self.p
         above = self.order.index(self.inner[0]) - self.order.index(self.rows_later)
         found: list[Tile] = []
         for tile_rows in _fewer_and_fewer(self.args["tile_rows"]):
+            if tile_rows >= less_than:
+                continue
             loop = p.stmt(rest)
             assert isinstance(loop, q.For)
-            if loop.extent is not None and tile_rows < self.args["tile_rows"]:
+            if loop.extent is not None and (tile_rows < self.args["tile_rows"] or loop.extent < tile_rows):
                 tile_rows = loop.extent
             whole = divides(p.ast, tile_rows, loop.hi - loop.lo, loop.path)
             rows = rest

@@ -65,6 +65,9 @@ from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
 VERSION = 3
 BLOCKS = True
 
+MAX_BLOCK = 1 << 16
+"""Rows of a block."""
+
 MAX_TILE = 64
 """Registers, elements of a register, reduction loops: none has more."""
 
@@ -179,6 +182,8 @@ def block(
     yield from blocked.arrange()
     if args["pack"]:
         yield from blocked.pack()
+    if blocked.block_rows:
+        yield from blocked.spread()
     yield from blocked.hold()
 
 
@@ -208,6 +213,14 @@ def _check(nest: ReductionNest, args: Args) -> None:
     rows = row_loops.get(args["rows"])
     if args["pack"] is not False and not (rows and nest.packable(rows, args["inner"])):
         raise RewriteError("there is no panel to pack here")
+    block_rows = args.get("block_rows", 0)
+    if block_rows != 0 and not (
+        type(block_rows) is int
+        and 0 < block_rows <= MAX_BLOCK
+        and args["pack"] is True
+        and args.get("bytes", False) is False
+    ):
+        raise RewriteError("blocks of rows need rows, whose tiles share a packed panel")
     depth = args["depth"]
     if depth and not (args["inner"] == 1 and isinstance(depth, int) and 1 < depth <= MAX_DEPTH):
         raise RewriteError("the depth is a number of steps of the one reduction inside")
