@@ -242,7 +242,9 @@ class BlockedNest:
                 continue
             loop = p.stmt(rest)
             assert isinstance(loop, q.For)
-            if loop.extent is not None and (tile_rows < self.args["tile_rows"] or loop.extent < tile_rows):
+            if loop.extent is not None and (
+                tile_rows < self.args["tile_rows"] or loop.extent < tile_rows
+            ):
                 tile_rows = loop.extent
             whole = divides(p.ast, tile_rows, loop.hi - loop.lo, loop.path)
             rows = rest

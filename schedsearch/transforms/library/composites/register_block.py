@@ -22,6 +22,19 @@ next to each other, and turned if the contiguous loop runs across them (`B[j, k]
 `depth`, if not 0, is how much of the innermost reduction the tile stays for.
 `nest` counts the reductions that start at the same loop.
 
+With `block_rows`, where a panel passes more rows than the second-level cache keeps, all panels
+are packed first. So many rows at a time take all of them then: what is read of the other operand
+stays in the cache, or, if the panels do, the result is written row by row.
+
+```
+for jo in seq(0, 125):                        B_panel: f32[125, 64, 32]
+    B_panel: f32[64, 32]                      for jo in seq(0, 125):
+    ...                                           ...
+    for io in seq(0, 500):               ->   for io in seq(0, 500):
+        ...  # a tile                             for jo in seq(0, 125):
+                                                      ...  # a tile
+```
+
 `bytes` is for sums in i32 of products of bytes (i8 or ui8, converted first), on CPUs with VNNI. One
 instruction sums four products in each lane, so the panel has four steps of the innermost reduction
 next to each other: `B_panel[k / 4, j, k % 4]`. The tile's other operand is read row by row.
@@ -54,6 +67,7 @@ from schedsearch.transforms.blocks.blocking import (
     masked,
     panel_depth,
     register_tiles,
+    rows_of_block,
     tile_width,
 )
 from schedsearch.transforms.blocks.byte_nests import VNNI, sums_bytes
@@ -102,6 +116,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                         ways.append({"inner": inner, "pack": True})
                         if inner == 1 and depth:
                             ways.append({"inner": 1, "pack": True, "depth": depth})
+                        if inner == 1 and (size := _block_rows(nest, target, rows, args)):
+                            ways.append({"inner": 1, "pack": True, "block_rows": size})
                 for way in ways:
                     edges = leaves_edges(proc, nest, {**args, **way})
                     if edges:
@@ -110,6 +126,12 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                         way["whole"] = True
                     yield first, {**args, **way}
         started[first.path] += 1
+
+
+def _block_rows(nest: ReductionNest, target: Target, rows: q.For, args: Args) -> int:
+    tile = (args["tile_rows"], args["tile_vectors"] * args["lanes"])
+    caches = target.cache_bytes
+    return rows_of_block(nest, caches[1], rows, tile) if len(caches) > 1 else 0
 
 
 def _tiles(
