@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from schedsearch.analysis.conversions import Route
-from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.analysis.walkers import fresh, names, next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.blocking import cuts, summed_at_once
@@ -24,6 +24,7 @@ from schedsearch.transforms.operators.ops import (
     Memory,
     Op,
     OpArg,
+    Pair,
     Steps,
     Vector,
 )
@@ -55,6 +56,7 @@ class BlockedNest:
         partial: bool,
         inside: bool,
         whole: bool,
+        first: Cursor | None = None,
     ) -> None:
         self.p, self.ast, self.nest, self.args, self.partial = p, ast, nest, args, partial
         self.whole = whole
@@ -70,6 +72,7 @@ class BlockedNest:
         self.steps: list[str] = []  # what an instruction sums at once
         self.panel_name = ""
         self.panel = 0  # how many loops are around a packed panel
+        self.first = first  # the statement, later the loops, that give the tile its first values
         self.rests: list[Cursor] = []  # loops over the rows of a block, and over those left
 
     def _below(self, name: str) -> str:
@@ -89,6 +92,10 @@ class BlockedNest:
         yield from self.p.do("cut_loop", self.loops[name], _last_multiple(loop, factor))
         if depth := self.order.index(name):
             yield from self.p.do("fission", After(self.p.path(self.loops[name])), depth)
+        if self.first is not None:  # what is left is blocked as a sum alone
+            around = len(self.nest.loops) - len(self.nest.reductions)
+            rest = next_path(self.p.path(self.loops[self.order[0]]))
+            yield from self.p.do("fission", After((*rest, *(0,) * around)), around)
 
     def divide(self) -> Steps:
         """Into tiles and loops over them, which keep the names of the loops divided."""
@@ -141,7 +148,22 @@ class BlockedNest:
             outside = first + [name for name in outside if name not in first]
         if self.block_rows:
             outside = [name for name in outside if name != self.rows_later] + [self.rows_later]
-        for position, name in enumerate([*outside, *self.inner, *self.tile, *self.steps]):
+        if self.first is not None:
+            yield from self._reorder([*outside, *self.tile, *self.inner])
+            yield from self._part()
+        yield from self._reorder([*outside, *self.inner, *self.tile, *self.steps])
+
+    def _part(self) -> Steps:
+        """Give the first values of a tile loops of their own, before its sums."""
+        p, start = self.p, self.p.path(self.loops[self.tile[0]])
+        assert self.first is not None
+        yield from p.do("fission", After(p.path(self.first)), len(self.tile))
+        self.first = p.at(start)
+        for depth, name in enumerate([*self.tile, *self.inner]):
+            self.loops[name] = p.at((*next_path(start), *(0,) * depth))
+
+    def _reorder(self, wanted: Sequence[str]) -> Steps:
+        for position, name in enumerate(wanted):
             while self.order.index(name) > position:
                 before = self.order.index(name) - 1
                 yield from self.p.do("reorder_loops", self.loops[self.order[before]])
@@ -220,10 +242,13 @@ class BlockedNest:
                 tiles += yield from self._tiles_of_rows(rest, less_than=self.block_rows)
         staged = []
         for block, tile, tile_rows in tiles:
-            load, body, store = yield from self._stage(block, tile, tile_rows)
-            staged.append((load, block if self.steps else body, store))
+            load, first, body, store = yield from self._stage(block, tile, tile_rows)
+            staged.append((load, first, block if self.steps else body, store))
         yield from self.p.do("simplify")
-        for load, body, store in staged:
+        for load, first, body, store in staged:
+            if first is not None:
+                path = self.p.path(first)
+                yield from use_instruction(self.p, path, self.args["lanes"], counted=False)
             yield from self._use_instructions(load, body, store)
 
     def _whole_tile(self) -> Tile:
@@ -253,7 +278,7 @@ class BlockedNest:
                 rest = p.at(next_path(p.path(rows)))
             if loop.lo != q.Affine(0):
                 yield from p.do("shift_loop", rows, 0)
-            block = p.at(p.path(rows, *(0,) * above))
+            block = p.at(p.path(rows, *(0,) * (above - 1), int(self.first is not None)))
             below = range(len(self.inner), len(self.inner) + len(self.tile))
             tile = [p.at(p.path(block, *(0,) * depth)) for depth in below]
             if tile_rows > 1:
@@ -271,14 +296,21 @@ class BlockedNest:
         names = (name, fresh(self.taken, f"{name}r"))
         yield from p.do("divide_loop", rows, factor, names, perfect=True)
         inner = p.at(p.path(rows, 0))
-        for _ in range(above - 1 + len(self.inner)):
+        for _ in range(above - 1):
+            yield from p.do("reorder_loops", inner)
+        if self.first is not None:
+            start = p.path(inner)
+            yield from p.do("fission", After((*start, 0)))
+            inner = p.at(next_path(start))
+        for _ in self.inner:
             yield from p.do("reorder_loops", inner)
         return inner
 
     def _stage(
         self, block: Cursor, tile: Sequence[Cursor], tile_rows: int
-    ) -> Generator[Op | None, Any, tuple[Cursor, Cursor, Cursor]]:
-        """Loops to become instructions: they load a tile, compute, and store it."""
+    ) -> Generator[Op | None, Any, tuple[Cursor, Cursor | None, Cursor, Cursor]]:
+        """Loops to become instructions: they load a tile, give it its first values (if they do),
+        compute, and store it."""
         p, nest, width = self.p, self.nest, self.args["lanes"]
         name = fresh(self.taken, f"{nest.stmt.buf.name}_tile")
         loops = [p.stmt(loop) for loop in tile]
@@ -287,12 +319,18 @@ class BlockedNest:
         tiled = [loop for loop in loops if isinstance(loop, q.For)]
         window = result_tile(stored, tiled, self.partial)
         start = p.path(block)
-        yield from p.do("stage_mem", block, window, name)
+        if self.first is not None:
+            start = shifted(start, -1)
+        staged = At(start) if self.first is None else Pair(start)
+        yield from p.do("stage_mem", staged, window, name)
         if divided(stored.idx):
             yield from straighten(p, block, name)
         alloc = p.at(start)
         rows = (0,) if tile_rows > 1 else ()
         load, store = (p.at((*next_path(at), *rows)) for at in (start, p.path(block)))
+        first = None
+        if self.first is not None:
+            first = p.at((*shifted(p.path(block), -1), *rows, 0))
         kind = nest.stmt.type
         if self.partial:
             yield from p.do("resize_dim", alloc, len(rows), width, 0)
@@ -302,7 +340,7 @@ class BlockedNest:
         for loop in () if self.partial else (load, store):
             new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
             yield from p.do("divide_loop", loop, width, new, perfect=True)
-        return load, tile[-1], store
+        return load, first, tile[-1], store
 
     def _use_instructions(self, load: Cursor, body: Cursor, store: Cursor) -> Steps:
         p, nest, width = self.p, self.nest, self.args["lanes"]

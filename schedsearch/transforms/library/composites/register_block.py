@@ -118,7 +118,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                             ways.append({"inner": 1, "pack": True, "depth": depth})
                         if inner == 1 and (size := _block_rows(nest, target, rows, args)):
                             ways.append({"inner": 1, "pack": True, "block_rows": size})
+                given = not masked(proc, nest, width) and nest.first_values(proc)
                 for way in ways:
+                    if given and way["inner"] == len(nest.reductions) and "depth" not in way:
+                        way["first"] = "bytes" not in way
                     edges = leaves_edges(proc, nest, {**args, **way})
                     if edges:
                         way["edges"] = target.vector_registers
@@ -196,9 +199,11 @@ def block(
         raise RewriteError("there is less than one register to fill")
     p = Cursors((yield None))
     stmt = p.at(nest.stmt.path)
-    for gap, around in nest.siblings():
+    first = nest.first_values(ast) if args.get("first", False) is True else None
+    before = p.at(first.path) if first else None
+    for gap, around in nest.siblings(first):
         yield from p.do("fission", After(gap), around)
-    blocked = BlockedNest(p, ast, stmt, nest, args, narrow, inside, whole)
+    blocked = BlockedNest(p, ast, stmt, nest, args, narrow, inside, whole, before)
     yield from blocked.cut()
     yield from blocked.divide()
     yield from blocked.arrange()
@@ -243,6 +248,10 @@ def _check(nest: ReductionNest, args: Args) -> None:
         and args.get("bytes", False) is False
     ):
         raise RewriteError("blocks of rows need rows, whose tiles share a packed panel")
+    if args.get("first", False) is True and (
+        args["inner"] < len(nest.reductions) or args["depth"] or args.get("bytes", False) is True
+    ):
+        raise RewriteError("a tile has its first values only if it sums up everything")
     depth = args["depth"]
     if depth and not (args["inner"] == 1 and isinstance(depth, int) and 1 < depth <= MAX_DEPTH):
         raise RewriteError("the depth is a number of steps of the one reduction inside")
