@@ -134,16 +134,19 @@ def rows_of_block(nest: ReductionNest, cache_bytes: int, rows: q.For, tile: tupl
     row by row. Otherwise half of the cache is for the rows (Goto and van de Geijn: Anatomy of
     High-Performance Matrix Multiplication, TOMS 2008)."""
     tile_rows, columns = tile
-    size, steps, width = ELEMENT_BITS[nest.stmt.type] // 8, nest.reductions[-1].extent, nest.along
-    again = [x for x in nest.loops if x is not width and first_dim(nest.stmt.idx, x) is not None]
-    extents = [x.extent for x in again if first_dim(nest.operand.idx, x) is None]
-    if steps is None or None in extents or width.extent is None:
+    again = [
+        x for x in nest.loops if x is not nest.along and first_dim(nest.stmt.idx, x) is not None
+    ]
+    passing = [x for x in again if first_dim(nest.operand.idx, x) is None]
+    if any(x.extent is None for x in (*passing, *nest.reductions, nest.along)):
         return 0
-    if prod(n for n in extents if n) * (steps + columns) * size <= cache_bytes // 2:
+    size = ELEMENT_BITS[nest.stmt.type] // 8
+    row = prod(x.extent or 0 for x in nest.reductions) * size
+    if prod(x.extent or 0 for x in passing) * (row + columns * size) <= cache_bytes // 2:
         return 0
-    if steps * width.extent * size <= cache_bytes:
+    if row * (nest.along.extent or 0) <= cache_bytes:
         return tile_rows
-    return max(cache_bytes // 2 // (steps * size) // tile_rows, 1) * tile_rows
+    return max(cache_bytes // 2 // row // tile_rows, 1) * tile_rows
 
 
 def _fits(loop: q.For, factor: int) -> bool:

@@ -24,7 +24,8 @@ next to each other, and turned if the contiguous loop runs across them (`B[j, k]
 
 With `block_rows`, where a panel passes more rows than the second-level cache keeps, all panels
 are packed first. So many rows at a time take all of them then: what is read of the other operand
-stays in the cache, or, if the panels do, the result is written row by row.
+stays in the cache, or, if the panels do, the result is written row by row (never slower than one
+panel after the other, which is not proposed then).
 
 ```
 for jo in seq(0, 125):                        B_panel: f32[125, 64, 32]
@@ -113,11 +114,13 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     if not nest.transposed:
                         ways.append({"inner": inner, "pack": False})
                     if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
-                        ways.append({"inner": inner, "pack": True})
+                        size = _block_rows(nest, target, rows, args, inner)
+                        if size != tile_rows:
+                            ways.append({"inner": inner, "pack": True})
                         if inner == 1 and depth:
                             ways.append({"inner": 1, "pack": True, "depth": depth})
-                        if inner == 1 and (size := _block_rows(nest, target, rows, args)):
-                            ways.append({"inner": 1, "pack": True, "block_rows": size})
+                        if size:
+                            ways.append({"inner": inner, "pack": True, "block_rows": size})
                 given = not masked(proc, nest, width) and nest.first_values(proc)
                 for way in ways:
                     if given and way["inner"] == len(nest.reductions) and "depth" not in way:
@@ -131,10 +134,13 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         started[first.path] += 1
 
 
-def _block_rows(nest: ReductionNest, target: Target, rows: q.For, args: Args) -> int:
+def _block_rows(nest: ReductionNest, target: Target, rows: q.For, args: Args, inner: int) -> int:
+    """Rows of a block, 0 for none. A tile sums up everything: reductions outside would load and
+    store all of the result, instead of a panel of it, at every step."""
+    if inner < len(nest.reductions) or len(target.cache_bytes) < 2:
+        return 0
     tile = (args["tile_rows"], args["tile_vectors"] * args["lanes"])
-    caches = target.cache_bytes
-    return rows_of_block(nest, caches[1], rows, tile) if len(caches) > 1 else 0
+    return rows_of_block(nest, target.cache_bytes[1], rows, tile)
 
 
 def _tiles(
