@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from math import inf
 from typing import Any
 
-from schedsearch.analysis.conversions import Route
 from schedsearch.analysis.walkers import fresh, names, next_path, shifted
 from schedsearch.core import ast as q
-from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.blocking import cuts, summed_at_once
 from schedsearch.transforms.blocks.byte_nests import tile_instruction
-from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.factors import divides, last_multiple
 from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim
+from schedsearch.transforms.blocks.row_blocks import pack_all, rows_in_blocks
 from schedsearch.transforms.blocks.vectors import use_instruction
+from schedsearch.transforms.blocks.windows import (
+    along_last,
+    divided,
+    operand_panel,
+    result_tile,
+    straighten,
+)
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import (
     After,
     Args,
     At,
-    Index,
     Memory,
     Op,
-    OpArg,
     Pair,
     Steps,
     Vector,
 )
 from schedsearch.transforms.vector.registers import memory_name, set_name
-
-Indices = tuple[q.Affine, ...]
 
 Tile = tuple[Cursor, Sequence[Cursor], int]
 """The first of the innermost reductions, the loops of a tile, and how many rows it has."""
@@ -89,7 +91,7 @@ class BlockedNest:
 
     def _cut(self, loop: q.For, factor: int) -> Steps:
         name = loop.iter.name
-        yield from self.p.do("cut_loop", self.loops[name], _last_multiple(loop, factor))
+        yield from self.p.do("cut_loop", self.loops[name], last_multiple(loop, factor))
         if depth := self.order.index(name):
             yield from self.p.do("fission", After(self.p.path(self.loops[name])), depth)
         if self.first is not None:  # what is left is blocked as a sum alone
@@ -190,35 +192,16 @@ class BlockedNest:
         yield from p.do("set_memory", panel, Memory("DRAM_ALIGNED"))
 
     def spread(self) -> Steps:
-        """Pack the panels of all columns before any is used; then take rows in blocks, and all
-        panels for each."""
-        p, rows = self.p, self.loops[self.rows_later]
-        along = self.loops[self.nest.along.iter.name]
-        loop = p.stmt(along)
-        assert isinstance(loop, q.For)
-        yield from p.do("simplify")  # the panel's sizes do not depend on the loop then
-        panel = p.at(p.path(along, 0))
-        yield from p.do("expand_dim", panel, show_affine(loop.hi), loop.iter.name)
-        yield from p.do("lift_alloc", panel)
-        start = p.path(along)
-        yield from p.do("fission", After((*start, 0)))
-        used = p.at(next_path(start))
-        above = self.order.index(self.rows_later) - self.panel
-        for _ in range(above):
-            yield from p.do("reorder_loops", used)
-        size = self.block_rows
-        whole = p.stmt(rows)
-        assert isinstance(whole, q.For)
-        if whole.extent is not None and whole.extent <= size:
+        """Pack the panels of all columns first; then take rows in blocks, and all panels for each,
+        if the arguments ask for it."""
+        if not self.block_rows:
             return
-        if not divides(p.ast, size, whole.hi, whole.path):
-            yield from p.do("cut_loop", rows, _last_multiple(whole, size))
-            yield from p.do("fission", After(p.path(rows)), 1)
-            self.rests = [p.at((*next_path(p.path(used)), 0))]
-        names = (fresh(self.taken, f"{self.rows_later}b"), self.rows_later)
-        yield from p.do("divide_loop", rows, size, names, perfect=True)
-        yield from p.do("reorder_loops", used)
-        self.rests.insert(0, p.at(p.path(rows, 0, 0)))
+        along = self.loops[self.nest.along.iter.name]
+        panels, rows = (yield from pack_all(self.p, along)), self.loops[self.rows_later]
+        between = self.order.index(self.rows_later) - self.panel
+        self.rests = yield from rows_in_blocks(
+            self.p, panels, rows, between, self.block_rows, self.taken
+        )
 
     def _steps_together(self, panel: Cursor) -> Steps:
         """Put what an instruction sums at once of a panel next to each other. Compilers make a copy
@@ -274,7 +257,7 @@ class BlockedNest:
             whole = divides(p.ast, tile_rows, loop.hi - loop.lo, loop.path)
             rows = rest
             if not whole:
-                yield from p.do("cut_loop", rows, _last_multiple(loop, tile_rows))
+                yield from p.do("cut_loop", rows, last_multiple(loop, tile_rows))
                 rest = p.at(next_path(p.path(rows)))
             if loop.lo != q.Affine(0):
                 yield from p.do("shift_loop", rows, 0)
@@ -366,122 +349,6 @@ class BlockedNest:
         assert isinstance(loop, q.For)
         dots = tile_instruction(self.p.ast, loop, self.panel_name, self.partial)
         yield from self.p.do("replace", block, dots)
-
-
-# -- indices of staged arrays, written plainly -----------------------------------------
-
-
-def divided(idx: Indices) -> bool:
-    """Whether an index contains a division, as behind `cut_loop` at a multiple of a size."""
-    return any(isinstance(atom, q.FloorDiv) for index in idx for atom, _ in index.terms)
-
-
-def straighten(p: Cursors, cursor: Cursor, name: str) -> Steps:
-    """Write every index of the staged array `name` in a statement plainly: Exo's `simplify`
-    leaves `n / 8 - n / 8` as it is."""
-    for stmt in q.walk((p.stmt(cursor),)):
-        if isinstance(stmt, q.Assign | q.Reduce):
-            for route, buf, idx in [(None, stmt.buf, stmt.idx), *_reads(stmt.rhs, ())]:
-                for dim, index in enumerate(idx if buf.name == name else ()):
-                    plain = show_affine(index)
-                    yield from p.do("rewrite_expr", Index(stmt.path, route, dim), plain)
-
-
-def _reads(expr: q.Expr, route: Route) -> Iterator[tuple[Route | None, q.Var, Indices]]:
-    """The reads of a reduction's right side, with the way to each."""
-    match expr:
-        case q.Read():
-            yield route, expr.buf, expr.idx
-        case q.USub():
-            yield from _reads(expr.arg, (*route, "arg"))
-        case q.Extern():
-            for number, arg in enumerate(expr.args):
-                yield from _reads(arg, (*route, number))
-        case q.BinOp():
-            yield from _reads(expr.lhs, (*route, "lhs"))
-            yield from _reads(expr.rhs, (*route, "rhs"))
-
-
-# -- what a tile covers, as windows of arrays: `inner` are the innermost reductions -----
-
-
-def operand_panel(nest: ReductionNest, args: Args, inner: Collection[str], partial: bool) -> str:
-    """What the tile's loops read of the operand."""
-    steps = summed_at_once(args)
-    sizes = {x.iter: _whole(x.hi, steps) for x in nest.loops if x.iter.name in inner}
-    blocks = {nest.along.iter: args["lanes"] * args["tile_vectors"]}
-    if partial:
-        sizes[nest.along.iter] = nest.along.hi
-        blocks.clear()
-    if args["depth"]:
-        blocks[nest.reductions[-1].iter] = args["depth"]
-    parts = []
-    for index in nest.operand.idx:
-        used = q.expr_vars(index)
-        # The variable of a divided loop now counts blocks.
-        for var in used & blocks.keys():
-            low, size = index + q.as_affine(var).scaled(blocks[var] - 1), q.Affine(blocks[var])
-            break
-        else:
-            low, size = index, q.Affine(0)
-            for var in used & sizes.keys():
-                low, size = index - q.as_affine(var), sizes[var]
-        whole = f"{show_affine(low)} : {show_affine(low + size)}"
-        parts.append(whole if size != q.Affine(0) else show_affine(low))
-    return f"{nest.operand.buf.name}[{', '.join(parts)}]"
-
-
-def _whole(size: q.Affine, steps: int) -> q.Affine:
-    """The last multiple of `steps` up to a size."""
-    return q.floor_div(size, steps).scaled(steps)
-
-
-def along_last(nest: ReductionNest, args: Args, inner: Collection[str]) -> tuple[int, ...]:
-    """The panel's dimensions, that of the contiguous loop last."""
-    inside = [loop for loop in nest.loops if loop.iter.name in inner or loop is nest.along]
-    if args["depth"]:
-        inside.append(nest.reductions[-1])
-    moving = [{x for x in inside if x.iter in q.expr_vars(index)} for index in nest.operand.idx]
-    dims = [loops for loops in moving if loops]
-    last = dims.index({nest.along})
-    return (*(dim for dim in range(len(dims)) if dim != last), last)
-
-
-def result_tile(stmt: q.Assign | q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
-    """What the tile's loops store, in terms of the loops outside."""
-    parts = []
-    for index in stmt.idx:
-        moving = [loop for loop in tile if index.coefficient(loop.iter)]
-        low, size = index, q.Affine(1)
-        for loop in moving:
-            by, last = index.coefficient(loop.iter), _longest(loop, tile) - q.Affine(1)
-            low -= q.as_affine(loop.iter).scaled(by)
-            low += last.scaled(min(by, 0))  # rows that fall begin with the last one
-            size += last.scaled(abs(by))
-        start = show_affine(low)
-        if not moving:
-            parts.append(start)
-        elif partial and tile[-1] in moving:
-            parts.append(f"{start} : {show_affine(low + size)}")
-        else:
-            parts.append(f"{start} : {start} + {size.const}")
-    return f"{stmt.buf.name}[{', '.join(parts)}]"
-
-
-def _longest(loop: q.For, around: Sequence[q.For]) -> q.Affine:
-    """What a loop ends at when those around it are in their last iterations."""
-    end = loop.hi
-    for other in around:
-        by = end.coefficient(other.iter)
-        end += (other.hi - q.Affine(1) - q.as_affine(other.iter)).scaled(by)
-    return end
-
-
-def _last_multiple(loop: q.For, factor: int) -> OpArg:
-    """The last multiple of `factor` before the end of a loop."""
-    if loop.extent is not None:
-        return loop.extent // factor * factor
-    return f"{factor} * (({show_affine(loop.hi)}) / {factor})"
 
 
 def _fewer_and_fewer(tile_rows: int) -> list[int]:

@@ -215,8 +215,7 @@ def block(
     yield from blocked.arrange()
     if args["pack"]:
         yield from blocked.pack()
-    if blocked.block_rows:
-        yield from blocked.spread()
+    yield from blocked.spread()
     yield from blocked.hold()
 
 
