@@ -19,7 +19,7 @@ from transforms.execution import assert_exact
 from transforms.helpers import TARGET, source
 
 PROCEDURES = source("blocks").procs
-(BLOCK,) = select(["register_block"])
+ALL, BLOCK = select(["block_all", "register_block"])
 
 SIZES: dict[str, list[dict[str, int]]] = {
     "product": [
@@ -133,6 +133,22 @@ def test_a_tile_has_its_first_values_without_a_pass_of_their_own() -> None:
         blocked = mirror(apply(original, meaning, rewrite))
         ones = [s for s in q.walk(blocked.body) if isinstance(s, q.Assign) and s.buf.name == "C"]
         assert len(ones) == passes
+
+
+@pytest.mark.normal
+def test_blocks_of_all_sums_have_their_first_values(tmp_path: Path) -> None:
+    original = PROCEDURES["chain"]
+    meaning = mirror(original)
+    [rewrite] = ALL.rewrites(meaning, TARGET)
+    blocked = [
+        apply(original, meaning, each) for each in (rewrite, with_args(rewrite, first=False))
+    ]
+    passes = [
+        sum(isinstance(s, q.Assign) and s.buf.name in ("T", "E") for s in q.walk(mirror(each).body))
+        for each in blocked
+    ]
+    assert passes == [2, 2]
+    assert_exact(original, blocked, [{}], tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,21 @@ def from_zero(out: f32[5, 7, 37], inp: f32[6, 8, 3], w: f32[2, 2, 3, 37], seen: 
 
 
 @proc
+def chain(E: f32[9, 22], b: f32[22], A: f32[9, 5], B: f32[5, 19], D: f32[19, 22]):
+    T: f32[9, 19]
+    for i in seq(0, 9):
+        for j in seq(0, 19):
+            T[i, j] = 0.0
+            for k in seq(0, 5):
+                T[i, j] += A[i, k] * B[k, j]
+    for i in seq(0, 9):
+        for j in seq(0, 22):
+            E[i, j] = b[j]
+            for k in seq(0, 19):
+                E[i, j] += T[i, k] * D[k, j]
+
+
+@proc
 def two_in_one_loop(y: f32[9], z: f32[9], w: f32[7], A: f32[7, 9]):
     for i in seq(0, 7):
         for j in seq(0, 9):
