@@ -14,9 +14,9 @@ for i in seq(0, 62):                          for i in seq(0, 62):
 
 Each of at least two nests (`MAX_NESTS` at most) gets the block of the analytic model with the
 largest tile, and so do its edges. With `first` its tiles begin with the first values of the
-result, if these come directly before the sum. Rows of small triangles that no register holds are left to the C
-compiler. This is what `register_block` does to one of them: of a procedure with many nests nothing
-else shows soon what they are worth together.
+result, if these come directly before the sum. Rows of small triangles that no register holds are
+left to the C compiler. This is what `register_block` does to one of them: of a procedure with many
+nests nothing else shows soon what they are worth together.
 """
 
 from collections.abc import Iterator
