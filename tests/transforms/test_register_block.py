@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
+from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.execution import assert_exact
 from transforms.helpers import TARGET, source
 
 PROCEDURES = source("blocks").procs
-(BLOCK,) = select(["register_block"])
+ALL, BLOCK = select(["block_all", "register_block"])
 
 SIZES: dict[str, list[dict[str, int]]] = {
     "product": [
@@ -33,6 +36,12 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "second_transposed": [{}],
     "batched_transposed": [{"M": 1}, {"M": 9}],
     "initialised": [{}],
+    "biased": [
+        {"M": 1, "N": 1, "K": 1},
+        {"M": 7, "N": 13, "K": 5},
+        {"M": 17, "N": 35, "K": 2},
+    ],
+    "from_zero": [{}],
     "two_in_one_loop": [{}],
     "triangle": [{}],
     "bytes_product": [{}],
@@ -44,6 +53,10 @@ def shallow(rewrite: Rewrite) -> Rewrite:
     """The rewrite, with a depth that small sizes exceed."""
     args = {**dict(rewrite.args), "depth": min(rewrite.arg("depth"), 2)}
     return replace(rewrite, args=tuple(sorted(args.items())))
+
+
+def with_args(rewrite: Rewrite, **args: Any) -> Rewrite:
+    return replace(rewrite, args=tuple(sorted({**dict(rewrite.args), **args}.items())))
 
 
 @pytest.mark.slow
@@ -58,6 +71,132 @@ def test_every_block_keeps_the_meaning(name: str, tmp_path: Path) -> None:
         instructions = [s for s in q.walk(mirror(procedure).body) if isinstance(s, q.Call)]
         assert {call.proc.name.split("_")[0] for call in instructions} == {"vec"}
     assert_exact(original, blocked, SIZES[name], tmp_path)
+
+
+def of_odd_sizes(seed: int, folder: Path) -> Any:
+    """A product of sizes that tiles of 4 x 16 and smaller ones seldom divide."""
+    random = Random(seed)
+    m, n, k = (random.randrange(low, 60) for low in (2, 17, 1))
+    operand = random.choice(["B[k, j]", "B[j, k]"])
+    rows, columns = (k, n) if operand == "B[k, j]" else (n, k)
+    start = random.choice(["C[i, j] = 0.0", "C[i, j] = b[j]", "pass"])
+    file = folder / f"odd_{seed}.py"
+    file.write_text(f"""from __future__ import annotations
+from exo import proc
+
+
+@proc
+def odd(C: f32[{m}, {n}], b: f32[{n}], A: f32[{m}, {k}], B: f32[{rows}, {columns}]):
+    for i in seq(0, {m}):
+        for j in seq(0, {n}):
+            {start}
+            for k in seq(0, {k}):
+                C[i, j] += A[i, k] * {operand}
+""")
+    return load_source(file).procs["odd"]
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("seed", range(6))
+def test_blocks_of_any_rows_keep_the_meaning(seed: int, tmp_path: Path) -> None:
+    """With packed panels for all columns, first values in the tile, and rows that are left."""
+    original = of_odd_sizes(seed, tmp_path)
+    meaning = mirror(original)
+    packed = [r for r in BLOCK.rewrites(meaning, TARGET) if r.arg("pack")]
+    rows = [
+        with_args(rewrite, block_rows=rewrite.arg("tile_rows") * times)
+        for rewrite in packed
+        for times in (1, 2, 50)
+    ]
+    assert rows
+    assert_exact(original, [apply(original, meaning, each) for each in rows], [{}], tmp_path)
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", ["product", "biased", "batched_transposed"])
+def test_blocks_of_rows_fit_any_size(name: str, tmp_path: Path) -> None:
+    original = PROCEDURES[name]
+    meaning = mirror(original)
+    packed = next(r for r in BLOCK.rewrites(meaning, TARGET) if r.arg("pack"))
+    tile_rows = packed.arg("tile_rows")
+    rows = [with_args(packed, block_rows=tile_rows * times) for times in (1, 2)]
+    blocked = [apply(original, meaning, each) for each in rows]
+    assert_exact(original, blocked, SIZES[name], tmp_path)
+
+
+def test_a_tile_has_its_first_values_without_a_pass_of_their_own() -> None:
+    original = PROCEDURES["initialised"]
+    meaning = mirror(original)
+    rewrites = [r for r in BLOCK.rewrites(meaning, TARGET) if dict(r.args).get("first")]
+    assert rewrites
+    for rewrite, passes in [(rewrites[0], 0), (with_args(rewrites[0], first=False), 1)]:
+        blocked = mirror(apply(original, meaning, rewrite))
+        ones = [s for s in q.walk(blocked.body) if isinstance(s, q.Assign) and s.buf.name == "C"]
+        assert len(ones) == passes
+
+
+@pytest.mark.normal
+def test_blocks_of_all_sums_have_their_first_values(tmp_path: Path) -> None:
+    original = PROCEDURES["chain"]
+    meaning = mirror(original)
+    [rewrite] = ALL.rewrites(meaning, TARGET)
+    blocked = [
+        apply(original, meaning, each) for each in (rewrite, with_args(rewrite, first=False))
+    ]
+    passes = [
+        sum(isinstance(s, q.Assign) and s.buf.name in ("T", "E") for s in q.walk(mirror(each).body))
+        for each in blocked
+    ]
+    assert passes == [2, 2]
+    assert_exact(original, blocked, [{}], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        ({"block_rows": 6, "pack": False}, "share a packed panel"),
+        ({"block_rows": -1}, "share a packed panel"),
+        ({"block_rows": True}, "share a packed panel"),
+        ({"first": True, "depth": 2}, "sums up everything"),
+    ],
+)
+def test_no_blocks_of_rows_without_panels(args: dict[str, Any], reason: str) -> None:
+    procedure = PROCEDURES["product"]
+    ast = mirror(procedure)
+    rewrite = next(r for r in BLOCK.rewrites(ast, TARGET) if r.arg("pack"))
+    with pytest.raises(RewriteError, match=reason):
+        apply(procedure, ast, with_args(rewrite, **args))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wanted"),
+    [
+        ((4000, 4000, 64), {10}),  # panels stay in the cache: the result goes row by row
+        ((4000, 4000, 2000), {60}),  # rows stay there
+        ((200, 4000, 64), {0}),  # all rows do
+    ],
+)
+def test_rows_of_a_block_are_chosen_by_the_cache(
+    sizes: tuple[int, int, int], wanted: set[int], tmp_path: Path
+) -> None:
+    m, n, k = sizes
+    file = tmp_path / "large.py"
+    file.write_text(f"""from __future__ import annotations
+from exo import proc
+
+
+@proc
+def large(C: f32[{m}, {n}], A: f32[{m}, {k}], B: f32[{k}, {n}]):
+    for i in seq(0, {m}):
+        for j in seq(0, {n}):
+            for k in seq(0, {k}):
+                C[i, j] += A[i, k] * B[k, j]
+""")
+    caches = (32768, 1 << 20, 1 << 25)
+    machine = replace(TARGET, vector_bits=512, vector_registers=32, cache_bytes=caches)
+    blocks = BLOCK.rewrites(mirror(load_source(file).procs["large"]), machine)
+    found = {dict(b.args).get("block_rows", 0) for b in blocks if b.arg("tile_rows") == 10}
+    assert found - {0} == wanted - {0}
 
 
 @pytest.mark.parametrize(

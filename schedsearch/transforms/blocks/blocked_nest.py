@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
+from math import inf
 from typing import Any
 
-from schedsearch.analysis.conversions import Route
-from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.analysis.walkers import fresh, names, next_path, shifted
 from schedsearch.core import ast as q
-from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.blocking import cuts, summed_at_once
 from schedsearch.transforms.blocks.byte_nests import tile_instruction
-from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.factors import divides, last_multiple
 from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim
+from schedsearch.transforms.blocks.row_blocks import pack_all, rows_in_blocks
 from schedsearch.transforms.blocks.vectors import use_instruction
+from schedsearch.transforms.blocks.windows import (
+    along_last,
+    divided,
+    operand_panel,
+    result_tile,
+    straighten,
+)
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import (
     After,
     Args,
     At,
-    Index,
     Memory,
     Op,
-    OpArg,
+    Pair,
     Steps,
     Vector,
 )
 from schedsearch.transforms.vector.registers import memory_name, set_name
-
-Indices = tuple[q.Affine, ...]
 
 Tile = tuple[Cursor, Sequence[Cursor], int]
 """The first of the innermost reductions, the loops of a tile, and how many rows it has."""
@@ -54,10 +58,12 @@ class BlockedNest:
         partial: bool,
         inside: bool,
         whole: bool,
+        first: Cursor | None = None,
     ) -> None:
         self.p, self.ast, self.nest, self.args, self.partial = p, ast, nest, args, partial
         self.whole = whole
-        self.rows_later = args["rows"] if inside and not nest.corner else ""
+        self.block_rows: int = args.get("block_rows", 0)
+        self.rows_later = args["rows"] if (inside or self.block_rows) and not nest.corner else ""
         self.order = [loop.iter.name for loop in nest.loops]  # outermost first
         path = p.path(stmt)
         ends = range(len(path) - len(nest.loops), len(path))
@@ -68,6 +74,8 @@ class BlockedNest:
         self.steps: list[str] = []  # what an instruction sums at once
         self.panel_name = ""
         self.panel = 0  # how many loops are around a packed panel
+        self.first = first  # the statement, later the loops, that give the tile its first values
+        self.rests: list[Cursor] = []  # loops over the rows of a block, and over those left
 
     def _below(self, name: str) -> str:
         return self.order[self.order.index(name) + 1]
@@ -83,9 +91,13 @@ class BlockedNest:
 
     def _cut(self, loop: q.For, factor: int) -> Steps:
         name = loop.iter.name
-        yield from self.p.do("cut_loop", self.loops[name], _last_multiple(loop, factor))
+        yield from self.p.do("cut_loop", self.loops[name], last_multiple(loop, factor))
         if depth := self.order.index(name):
             yield from self.p.do("fission", After(self.p.path(self.loops[name])), depth)
+        if self.first is not None:  # what is left is blocked as a sum alone
+            around = len(self.nest.loops) - len(self.nest.reductions)
+            rest = next_path(self.p.path(self.loops[self.order[0]]))
+            yield from self.p.do("fission", After((*rest, *(0,) * around)), around)
 
     def divide(self) -> Steps:
         """Into tiles and loops over them, which keep the names of the loops divided."""
@@ -120,12 +132,15 @@ class BlockedNest:
 
     def arrange(self) -> Steps:
         """Outside the tile and its innermost reductions: the contiguous loop and the other
-        reductions first, if there are any or a panel is packed."""
+        reductions first, if there are any or a panel is packed. Of blocks of rows the reductions
+        come first, then the contiguous loop, and the rows last."""
         outside = [
             name for name in self.order if name not in (*self.inner, *self.tile, *self.steps)
         ]
         reductions = [loop.iter.name for loop in self.nest.reductions]
-        first = [name for name in (self.nest.along.iter.name, *reductions) if name in outside]
+        along = self.nest.along.iter.name
+        first = [*reductions, along] if self.block_rows else [along, *reductions]
+        first = [name for name in first if name in outside]
         if self.args["pack"]:  # every step of these loops has a panel of its own
             idx = self.nest.operand.idx
             moving = [x.iter.name for x in self.nest.loops if first_dim(idx, x) is not None]
@@ -133,7 +148,24 @@ class BlockedNest:
             self.panel = len(first)
         if self.args["pack"] or any(name in outside for name in reductions):
             outside = first + [name for name in outside if name not in first]
-        for position, name in enumerate([*outside, *self.inner, *self.tile, *self.steps]):
+        if self.block_rows:
+            outside = [name for name in outside if name != self.rows_later] + [self.rows_later]
+        if self.first is not None:
+            yield from self._reorder([*outside, *self.tile, *self.inner])
+            yield from self._part()
+        yield from self._reorder([*outside, *self.inner, *self.tile, *self.steps])
+
+    def _part(self) -> Steps:
+        """Give the first values of a tile loops of their own, before its sums."""
+        p, start = self.p, self.p.path(self.loops[self.tile[0]])
+        assert self.first is not None
+        yield from p.do("fission", After(p.path(self.first)), len(self.tile))
+        self.first = p.at(start)
+        for depth, name in enumerate([*self.tile, *self.inner]):
+            self.loops[name] = p.at((*next_path(start), *(0,) * depth))
+
+    def _reorder(self, wanted: Sequence[str]) -> Steps:
+        for position, name in enumerate(wanted):
             while self.order.index(name) > position:
                 before = self.order.index(name) - 1
                 yield from self.p.do("reorder_loops", self.loops[self.order[before]])
@@ -159,6 +191,18 @@ class BlockedNest:
         # Exo's heap is aligned to 16 bytes: most vectors would lie in two cache lines.
         yield from p.do("set_memory", panel, Memory("DRAM_ALIGNED"))
 
+    def spread(self) -> Steps:
+        """Pack the panels of all columns first; then take rows in blocks, and all panels for each,
+        if the arguments ask for it."""
+        if not self.block_rows:
+            return
+        along = self.loops[self.nest.along.iter.name]
+        panels, rows = (yield from pack_all(self.p, along)), self.loops[self.rows_later]
+        between = self.order.index(self.rows_later) - self.panel
+        self.rests = yield from rows_in_blocks(
+            self.p, panels, rows, between, self.block_rows, self.taken
+        )
+
     def _steps_together(self, panel: Cursor) -> Steps:
         """Put what an instruction sums at once of a panel next to each other. Compilers make a copy
         of rows to neighbours vector code if these are written one after the other."""
@@ -173,37 +217,51 @@ class BlockedNest:
 
     def hold(self) -> Steps:
         """Stage the result's tile around the innermost reductions, in registers."""
-        tiles = (yield from self._tiles_of_rows()) if self.rows_later else [self._whole_tile()]
+        tiles = [] if self.rows_later else [self._whole_tile()]
+        if self.rows_later:
+            first, *left = self.rests or [self.loops[self.rows_later]]
+            tiles += yield from self._tiles_of_rows(first)
+            for rest in left:
+                tiles += yield from self._tiles_of_rows(rest, less_than=self.block_rows)
         staged = []
         for block, tile, tile_rows in tiles:
-            load, body, store = yield from self._stage(block, tile, tile_rows)
-            staged.append((load, block if self.steps else body, store))
+            load, first, body, store = yield from self._stage(block, tile, tile_rows)
+            staged.append((load, first, block if self.steps else body, store))
         yield from self.p.do("simplify")
-        for load, body, store in staged:
+        for load, first, body, store in staged:
+            if first is not None:
+                path = self.p.path(first)
+                yield from use_instruction(self.p, path, self.args["lanes"], counted=False)
             yield from self._use_instructions(load, body, store)
 
     def _whole_tile(self) -> Tile:
         block, *tile = (self.loops[name] for name in (self.inner[0], *self.tile))
         return block, tile, self.args["tile_rows"]
 
-    def _tiles_of_rows(self) -> Generator[Op | None, Any, list[Tile]]:
-        """Tile the loop over rows, and what the tile does not divide of it by smaller tiles."""
-        p, rest = self.p, self.loops[self.rows_later]
+    def _tiles_of_rows(
+        self, rest: Cursor, less_than: float = inf
+    ) -> Generator[Op | None, Any, list[Tile]]:
+        """Tile a loop over rows, and what the tile does not divide of it by smaller tiles."""
+        p = self.p
         above = self.order.index(self.inner[0]) - self.order.index(self.rows_later)
         found: list[Tile] = []
         for tile_rows in _fewer_and_fewer(self.args["tile_rows"]):
+            if tile_rows >= less_than:
+                continue
             loop = p.stmt(rest)
             assert isinstance(loop, q.For)
-            if loop.extent is not None and tile_rows < self.args["tile_rows"]:
+            if loop.extent is not None and (
+                tile_rows < self.args["tile_rows"] or loop.extent < tile_rows
+            ):
                 tile_rows = loop.extent
             whole = divides(p.ast, tile_rows, loop.hi - loop.lo, loop.path)
             rows = rest
             if not whole:
-                yield from p.do("cut_loop", rows, _last_multiple(loop, tile_rows))
+                yield from p.do("cut_loop", rows, last_multiple(loop, tile_rows))
                 rest = p.at(next_path(p.path(rows)))
             if loop.lo != q.Affine(0):
                 yield from p.do("shift_loop", rows, 0)
-            block = p.at(p.path(rows, *(0,) * above))
+            block = p.at(p.path(rows, *(0,) * (above - 1), int(self.first is not None)))
             below = range(len(self.inner), len(self.inner) + len(self.tile))
             tile = [p.at(p.path(block, *(0,) * depth)) for depth in below]
             if tile_rows > 1:
@@ -221,14 +279,21 @@ class BlockedNest:
         names = (name, fresh(self.taken, f"{name}r"))
         yield from p.do("divide_loop", rows, factor, names, perfect=True)
         inner = p.at(p.path(rows, 0))
-        for _ in range(above - 1 + len(self.inner)):
+        for _ in range(above - 1):
+            yield from p.do("reorder_loops", inner)
+        if self.first is not None:
+            start = p.path(inner)
+            yield from p.do("fission", After((*start, 0)))
+            inner = p.at(next_path(start))
+        for _ in self.inner:
             yield from p.do("reorder_loops", inner)
         return inner
 
     def _stage(
         self, block: Cursor, tile: Sequence[Cursor], tile_rows: int
-    ) -> Generator[Op | None, Any, tuple[Cursor, Cursor, Cursor]]:
-        """Loops to become instructions: they load a tile, compute, and store it."""
+    ) -> Generator[Op | None, Any, tuple[Cursor, Cursor | None, Cursor, Cursor]]:
+        """Loops to become instructions: they load a tile, give it its first values (if they do),
+        compute, and store it."""
         p, nest, width = self.p, self.nest, self.args["lanes"]
         name = fresh(self.taken, f"{nest.stmt.buf.name}_tile")
         loops = [p.stmt(loop) for loop in tile]
@@ -237,12 +302,18 @@ class BlockedNest:
         tiled = [loop for loop in loops if isinstance(loop, q.For)]
         window = result_tile(stored, tiled, self.partial)
         start = p.path(block)
-        yield from p.do("stage_mem", block, window, name)
+        if self.first is not None:
+            start = shifted(start, -1)
+        staged = At(start) if self.first is None else Pair(start)
+        yield from p.do("stage_mem", staged, window, name)
         if divided(stored.idx):
             yield from straighten(p, block, name)
         alloc = p.at(start)
         rows = (0,) if tile_rows > 1 else ()
         load, store = (p.at((*next_path(at), *rows)) for at in (start, p.path(block)))
+        first = None
+        if self.first is not None:
+            first = p.at((*shifted(p.path(block), -1), *rows, 0))
         kind = nest.stmt.type
         if self.partial:
             yield from p.do("resize_dim", alloc, len(rows), width, 0)
@@ -252,7 +323,7 @@ class BlockedNest:
         for loop in () if self.partial else (load, store):
             new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
             yield from p.do("divide_loop", loop, width, new, perfect=True)
-        return load, tile[-1], store
+        return load, first, tile[-1], store
 
     def _use_instructions(self, load: Cursor, body: Cursor, store: Cursor) -> Steps:
         p, nest, width = self.p, self.nest, self.args["lanes"]
@@ -278,122 +349,6 @@ class BlockedNest:
         assert isinstance(loop, q.For)
         dots = tile_instruction(self.p.ast, loop, self.panel_name, self.partial)
         yield from self.p.do("replace", block, dots)
-
-
-# -- indices of staged arrays, written plainly -----------------------------------------
-
-
-def divided(idx: Indices) -> bool:
-    """Whether an index contains a division, as behind `cut_loop` at a multiple of a size."""
-    return any(isinstance(atom, q.FloorDiv) for index in idx for atom, _ in index.terms)
-
-
-def straighten(p: Cursors, cursor: Cursor, name: str) -> Steps:
-    """Write every index of the staged array `name` in a statement plainly: Exo's `simplify`
-    leaves `n / 8 - n / 8` as it is."""
-    for stmt in q.walk((p.stmt(cursor),)):
-        if isinstance(stmt, q.Assign | q.Reduce):
-            for route, buf, idx in [(None, stmt.buf, stmt.idx), *_reads(stmt.rhs, ())]:
-                for dim, index in enumerate(idx if buf.name == name else ()):
-                    plain = show_affine(index)
-                    yield from p.do("rewrite_expr", Index(stmt.path, route, dim), plain)
-
-
-def _reads(expr: q.Expr, route: Route) -> Iterator[tuple[Route | None, q.Var, Indices]]:
-    """The reads of a reduction's right side, with the way to each."""
-    match expr:
-        case q.Read():
-            yield route, expr.buf, expr.idx
-        case q.USub():
-            yield from _reads(expr.arg, (*route, "arg"))
-        case q.Extern():
-            for number, arg in enumerate(expr.args):
-                yield from _reads(arg, (*route, number))
-        case q.BinOp():
-            yield from _reads(expr.lhs, (*route, "lhs"))
-            yield from _reads(expr.rhs, (*route, "rhs"))
-
-
-# -- what a tile covers, as windows of arrays: `inner` are the innermost reductions -----
-
-
-def operand_panel(nest: ReductionNest, args: Args, inner: Collection[str], partial: bool) -> str:
-    """What the tile's loops read of the operand."""
-    steps = summed_at_once(args)
-    sizes = {x.iter: _whole(x.hi, steps) for x in nest.loops if x.iter.name in inner}
-    blocks = {nest.along.iter: args["lanes"] * args["tile_vectors"]}
-    if partial:
-        sizes[nest.along.iter] = nest.along.hi
-        blocks.clear()
-    if args["depth"]:
-        blocks[nest.reductions[-1].iter] = args["depth"]
-    parts = []
-    for index in nest.operand.idx:
-        used = q.expr_vars(index)
-        # The variable of a divided loop now counts blocks.
-        for var in used & blocks.keys():
-            low, size = index + q.as_affine(var).scaled(blocks[var] - 1), q.Affine(blocks[var])
-            break
-        else:
-            low, size = index, q.Affine(0)
-            for var in used & sizes.keys():
-                low, size = index - q.as_affine(var), sizes[var]
-        whole = f"{show_affine(low)} : {show_affine(low + size)}"
-        parts.append(whole if size != q.Affine(0) else show_affine(low))
-    return f"{nest.operand.buf.name}[{', '.join(parts)}]"
-
-
-def _whole(size: q.Affine, steps: int) -> q.Affine:
-    """The last multiple of `steps` up to a size."""
-    return q.floor_div(size, steps).scaled(steps)
-
-
-def along_last(nest: ReductionNest, args: Args, inner: Collection[str]) -> tuple[int, ...]:
-    """The panel's dimensions, that of the contiguous loop last."""
-    inside = [loop for loop in nest.loops if loop.iter.name in inner or loop is nest.along]
-    if args["depth"]:
-        inside.append(nest.reductions[-1])
-    moving = [{x for x in inside if x.iter in q.expr_vars(index)} for index in nest.operand.idx]
-    dims = [loops for loops in moving if loops]
-    last = dims.index({nest.along})
-    return (*(dim for dim in range(len(dims)) if dim != last), last)
-
-
-def result_tile(stmt: q.Assign | q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
-    """What the tile's loops store, in terms of the loops outside."""
-    parts = []
-    for index in stmt.idx:
-        moving = [loop for loop in tile if index.coefficient(loop.iter)]
-        low, size = index, q.Affine(1)
-        for loop in moving:
-            by, last = index.coefficient(loop.iter), _longest(loop, tile) - q.Affine(1)
-            low -= q.as_affine(loop.iter).scaled(by)
-            low += last.scaled(min(by, 0))  # rows that fall begin with the last one
-            size += last.scaled(abs(by))
-        start = show_affine(low)
-        if not moving:
-            parts.append(start)
-        elif partial and tile[-1] in moving:
-            parts.append(f"{start} : {show_affine(low + size)}")
-        else:
-            parts.append(f"{start} : {start} + {size.const}")
-    return f"{stmt.buf.name}[{', '.join(parts)}]"
-
-
-def _longest(loop: q.For, around: Sequence[q.For]) -> q.Affine:
-    """What a loop ends at when those around it are in their last iterations."""
-    end = loop.hi
-    for other in around:
-        by = end.coefficient(other.iter)
-        end += (other.hi - q.Affine(1) - q.as_affine(other.iter)).scaled(by)
-    return end
-
-
-def _last_multiple(loop: q.For, factor: int) -> OpArg:
-    """The last multiple of `factor` before the end of a loop."""
-    if loop.extent is not None:
-        return loop.extent // factor * factor
-    return f"{factor} * (({show_affine(loop.hi)}) / {factor})"
 
 
 def _fewer_and_fewer(tile_rows: int) -> list[int]:

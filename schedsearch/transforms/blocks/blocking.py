@@ -4,11 +4,11 @@ Smith, Quintana-Orti: Analytical Modeling is Enough for High-Performance BLIS, T
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
+from math import inf, prod
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
-from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent
+from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim, longest_extent
 from schedsearch.transforms.estimate.locality import L1_WAY
 from schedsearch.transforms.operators.byte_dots import STEPS
 from schedsearch.transforms.operators.ops import Args
@@ -124,6 +124,29 @@ def panel_depth(nest: ReductionNest, cache_bytes: int, rows: int, columns: int) 
         return 0
     candidates = range(min(fits, MAX_DEPTH), fits // 3, -1)
     return next((n for n in candidates if n < extent and extent % n == 0), 0)
+
+
+def rows_of_block(nest: ReductionNest, cache_bytes: int, rows: q.For, tile: tuple[int, int]) -> int:
+    """How many rows stay in a second-level cache of `cache_bytes` while all panels pass by, for
+    tiles of so many rows and columns; 0 if all rows do, or a length is not known.
+
+    Panels that stay there themselves are for the rows of one tile, so that the result is written
+    row by row. Otherwise half of the cache is for the rows (Goto and van de Geijn: Anatomy of
+    High-Performance Matrix Multiplication, TOMS 2008)."""
+    tile_rows, columns = tile
+    again = [
+        x for x in nest.loops if x is not nest.along and first_dim(nest.stmt.idx, x) is not None
+    ]
+    passing = [x for x in again if first_dim(nest.operand.idx, x) is None]
+    if any(x.extent is None for x in (*passing, *nest.reductions, nest.along)):
+        return 0
+    size = ELEMENT_BITS[nest.stmt.type] // 8
+    row = prod(x.extent or 0 for x in nest.reductions) * size
+    if prod(x.extent or 0 for x in passing) * (row + columns * size) <= cache_bytes // 2:
+        return 0
+    if row * (nest.along.extent or 0) <= cache_bytes:
+        return tile_rows
+    return max(cache_bytes // 2 // row // tile_rows, 1) * tile_rows
 
 
 def _fits(loop: q.For, factor: int) -> bool:

@@ -9,6 +9,7 @@ from schedsearch.analysis.conditions import known
 from schedsearch.analysis.walkers import lanes
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine
 
 LANE_MULTIPLES = (1, 2, 4)
 """Vectors per tile: one to fill a register, two and four to hide FMA latency."""
@@ -71,3 +72,10 @@ def _multiples(proc: q.Proc, path: q.Path) -> Iterator[tuple[q.Affine, int]]:
                 rhs=q.Affine(const=0, terms=()),
             ):
                 yield num, den
+
+
+def last_multiple(loop: q.For, factor: int) -> int | str:
+    """The last multiple of `factor` before the end of a loop."""
+    if loop.extent is not None:
+        return loop.extent // factor * factor
+    return f"{factor} * (({show_affine(loop.hi)}) / {factor})"

@@ -72,9 +72,34 @@ class ReductionNest:
         apart = len({dim for _, dim in moving}) == len(moving)
         return not self.corner and first_dim(idx, rows) is None and boxed and apart
 
-    def siblings(self) -> Iterator[tuple[q.Path, int]]:
-        """Gaps to split at so that the nest becomes perfect."""
-        return gaps(self.loops[: len(self.loops) - self.converted], self.stmt.path)
+    def siblings(self, first: q.Assign | None = None) -> Iterator[tuple[q.Path, int]]:
+        """Gaps to split at so that the nest becomes perfect, but for its `first` values."""
+        found = [*gaps(self.loops[: len(self.loops) - self.converted], self.stmt.path)]
+        if first is not None:
+            outer = [loop for loop in self.loops if loop not in self.reductions]
+            before = gaps(outer, first.path)
+            found = [(at, n) for at, n in found if self.stmt.path[: len(at)] == at]
+            found += [(at, n) for at, n in before if first.path[: len(at)] != at]
+        yield from found
+
+    def first_values(self, proc: q.Proc) -> q.Assign | None:
+        """The assignment of a constant or of an element of an array to each element of the result,
+        if it comes directly before the loops of all reductions, which hold nothing else."""
+        reduced = self.reductions
+        if self.converted or self.corner or self.loops[-len(reduced) :] != reduced:
+            return None
+        path = reduced[0].path
+        before = proc.by_path.get(shifted(path, -1)) if path[-1] else None
+        if not isinstance(before, q.Assign) or any(len(loop.body) > 1 for loop in reduced):
+            return None
+        same = (before.buf, before.idx) == (self.stmt.buf, self.stmt.idx)
+        plain = isinstance(before.rhs, q.Const) or (
+            isinstance(before.rhs, q.Read)
+            and before.rhs.idx
+            and before.rhs.buf != self.stmt.buf
+            and _operand(before.rhs, self.along) in ("vector", "scalar")
+        )
+        return before if same and plain else None
 
 
 def gaps(loops: Sequence[q.For], inside: q.Path) -> Iterator[tuple[q.Path, int]]:

@@ -87,6 +87,44 @@ def initialised(C: f32[6, 16], s: f32[6], A: f32[6, 5], B: f32[5, 16]):
 
 
 @proc
+def biased(M: size, N: size, K: size, C: f32[M, N], b: f32[N], A: f32[M, K], B: f32[K, N]):
+    for i in seq(0, M):
+        for j in seq(0, N):
+            C[i, j] = b[j]
+            for k in seq(0, K):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def from_zero(out: f32[5, 7, 37], inp: f32[6, 8, 3], w: f32[2, 2, 3, 37], seen: f32[5, 7]):
+    for y in seq(0, 5):
+        for x in seq(0, 7):
+            seen[y, x] = 1.0
+            for co in seq(0, 37):
+                out[y, x, co] = 0.0
+                for ky in seq(0, 2):
+                    for kx in seq(0, 2):
+                        for ci in seq(0, 3):
+                            out[y, x, co] += inp[y + ky, x + kx, ci] * w[ky, kx, ci, co]
+                out[y, x, co] = -out[y, x, co]
+
+
+@proc
+def chain(E: f32[9, 22], b: f32[22], A: f32[9, 5], B: f32[5, 19], D: f32[19, 22]):
+    T: f32[9, 19]
+    for i in seq(0, 9):
+        for j in seq(0, 19):
+            T[i, j] = 0.0
+            for k in seq(0, 5):
+                T[i, j] += A[i, k] * B[k, j]
+    for i in seq(0, 9):
+        for j in seq(0, 22):
+            E[i, j] = b[j]
+            for k in seq(0, 19):
+                E[i, j] += T[i, k] * D[k, j]
+
+
+@proc
 def two_in_one_loop(y: f32[9], z: f32[9], w: f32[7], A: f32[7, 9]):
     for i in seq(0, 7):
         for j in seq(0, 9):

@@ -13,19 +13,21 @@ for i in seq(0, 62):                          for i in seq(0, 62):
 ```
 
 Each of at least two nests (`MAX_NESTS` at most) gets the block of the analytic model with the
-largest tile, and so do its edges. Rows of small triangles that no register holds are left to the C
-compiler. This is what `register_block` does to one of them: of a procedure with many nests nothing
-else shows soon what they are worth together.
+largest tile, and so do its edges. With `first` its tiles begin with the first values of the
+result, if these come directly before the sum. Rows of small triangles that no register holds are
+left to the C compiler. This is what `register_block` does to one of them: of a procedure with many
+nests nothing else shows soon what they are worth together.
 """
 
 from collections.abc import Iterator
 from functools import partial
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD
+from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD, masked
 from schedsearch.transforms.blocks.edges import best_block, block_edges
 from schedsearch.transforms.blocks.reductions import (
     MOST_ROWS,
@@ -52,7 +54,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
     found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
     if len(found) > 1:
-        wanted = {"whole": True, "enough": ENOUGH_PER_LOAD}
+        wanted = {"whole": True, "enough": ENOUGH_PER_LOAD, "first": True}
         yield None, {"bits": bits, "registers": registers, **wanted}
 
 
@@ -76,6 +78,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     enough = args.get("enough", 0)  # traces of before have none
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
+    first = args.get("first", False) is True
     way = partial(block, inside=True, whole=args.get("whole", False) is True)
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
@@ -83,6 +86,9 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         if found is None:
             break
         nest, arguments = found
+        if first and arguments["inner"] == len(nest.reductions):
+            narrow = masked(p.ast, nest, bits // ELEMENT_BITS[nest.stmt.type])
+            arguments["first"] = not narrow and nest.first_values(p.ast) is not None
         yield from way(p.ast, nest.loops[0].path, arguments)
         p = Cursors((yield None))
         yield from block_edges(p, bits, registers, way, nest.stmt.buf.name)

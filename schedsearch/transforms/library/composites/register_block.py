@@ -22,6 +22,20 @@ next to each other, and turned if the contiguous loop runs across them (`B[j, k]
 `depth`, if not 0, is how much of the innermost reduction the tile stays for.
 `nest` counts the reductions that start at the same loop.
 
+With `block_rows`, where a panel passes more rows than the second-level cache keeps, all panels
+are packed first. So many rows at a time take all of them then: what is read of the other operand
+stays in the cache, or, if the panels do, the result is written row by row (never slower than one
+panel after the other, which is not proposed then).
+
+```
+for jo in seq(0, 125):                        B_panel: f32[125, 64, 32]
+    B_panel: f32[64, 32]                      for jo in seq(0, 125):
+    ...                                           ...
+    for io in seq(0, 500):               ->   for io in seq(0, 500):
+        ...  # a tile                             for jo in seq(0, 125):
+                                                      ...  # a tile
+```
+
 `bytes` is for sums in i32 of products of bytes (i8 or ui8, converted first), on CPUs with VNNI. One
 instruction sums four products in each lane, so the panel has four steps of the innermost reduction
 next to each other: `B_panel[k / 4, j, k % 4]`. The tile's other operand is read row by row.
@@ -54,6 +68,7 @@ from schedsearch.transforms.blocks.blocking import (
     masked,
     panel_depth,
     register_tiles,
+    rows_of_block,
     tile_width,
 )
 from schedsearch.transforms.blocks.byte_nests import VNNI, sums_bytes
@@ -64,6 +79,9 @@ from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
 
 VERSION = 3
 BLOCKS = True
+
+MAX_BLOCK = 1 << 16
+"""Rows of a block."""
 
 MAX_TILE = 64
 """Registers, elements of a register, reduction loops: none has more."""
@@ -96,10 +114,17 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     if not nest.transposed:
                         ways.append({"inner": inner, "pack": False})
                     if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
-                        ways.append({"inner": inner, "pack": True})
+                        size = _block_rows(nest, target, rows, args, inner)
+                        if size != tile_rows:
+                            ways.append({"inner": inner, "pack": True})
                         if inner == 1 and depth:
                             ways.append({"inner": 1, "pack": True, "depth": depth})
+                        if size:
+                            ways.append({"inner": inner, "pack": True, "block_rows": size})
+                given = not masked(proc, nest, width) and nest.first_values(proc)
                 for way in ways:
+                    if given and way["inner"] == len(nest.reductions) and "depth" not in way:
+                        way["first"] = "bytes" not in way
                     edges = leaves_edges(proc, nest, {**args, **way})
                     if edges:
                         way["edges"] = target.vector_registers
@@ -107,6 +132,15 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                         way["whole"] = True
                     yield first, {**args, **way}
         started[first.path] += 1
+
+
+def _block_rows(nest: ReductionNest, target: Target, rows: q.For, args: Args, inner: int) -> int:
+    """Rows of a block, 0 for none. A tile sums up everything: reductions outside would load and
+    store all of the result, instead of a panel of it, at every step."""
+    if inner < len(nest.reductions) or len(target.cache_bytes) < 2:
+        return 0
+    tile = (args["tile_rows"], args["tile_vectors"] * args["lanes"])
+    return rows_of_block(nest, target.cache_bytes[1], rows, tile)
 
 
 def _tiles(
@@ -171,14 +205,17 @@ def block(
         raise RewriteError("there is less than one register to fill")
     p = Cursors((yield None))
     stmt = p.at(nest.stmt.path)
-    for gap, around in nest.siblings():
+    first = nest.first_values(ast) if args.get("first", False) is True else None
+    before = p.at(first.path) if first else None
+    for gap, around in nest.siblings(first):
         yield from p.do("fission", After(gap), around)
-    blocked = BlockedNest(p, ast, stmt, nest, args, narrow, inside, whole)
+    blocked = BlockedNest(p, ast, stmt, nest, args, narrow, inside, whole, before)
     yield from blocked.cut()
     yield from blocked.divide()
     yield from blocked.arrange()
     if args["pack"]:
         yield from blocked.pack()
+    yield from blocked.spread()
     yield from blocked.hold()
 
 
@@ -208,6 +245,18 @@ def _check(nest: ReductionNest, args: Args) -> None:
     rows = row_loops.get(args["rows"])
     if args["pack"] is not False and not (rows and nest.packable(rows, args["inner"])):
         raise RewriteError("there is no panel to pack here")
+    block_rows = args.get("block_rows", 0)
+    if block_rows != 0 and not (
+        type(block_rows) is int
+        and 0 < block_rows <= MAX_BLOCK
+        and args["pack"] is True
+        and args.get("bytes", False) is False
+    ):
+        raise RewriteError("blocks of rows need rows, whose tiles share a packed panel")
+    if args.get("first", False) is True and (
+        args["inner"] < len(nest.reductions) or args["depth"] or args.get("bytes", False) is True
+    ):
+        raise RewriteError("a tile has its first values only if it sums up everything")
     depth = args["depth"]
     if depth and not (args["inner"] == 1 and isinstance(depth, int) and 1 < depth <= MAX_DEPTH):
         raise RewriteError("the depth is a number of steps of the one reduction inside")
