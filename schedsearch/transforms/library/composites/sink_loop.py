@@ -36,7 +36,7 @@ VERSION = 1
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         inside = [s for s in q.walk(loop.body) if isinstance(s, q.For)]
-        several = len(loop.body) > 1 or len(inside) > 1 or any(len(each.body) > 1 for each in inside)
+        several = len(inside) > 1 or any(len(each.body) > 1 for each in (loop, *inside))
         if several and inside and sinkable(loop) and _across(loop, inside):
             yield loop, {}
 
