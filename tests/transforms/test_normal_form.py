@@ -80,7 +80,8 @@ def test_every_step_keeps_the_meaning(name: str, tmp_path: Path) -> None:
 
 def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() -> None:
     turned = ["fold_operand", "turn_operand", "cut_triangle", "block_all", "transpose"]
-    assert names("updated") == names("rank_update") == turned
+    assert names("updated") == turned
+    assert names("rank_update") == turned[:-1]  # three columns have no squares
     assert names("updated_twice")[:5] == [
         *["fold_operand"] * 2,
         *["turn_operand"] * 2,

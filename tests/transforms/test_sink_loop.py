@@ -23,6 +23,7 @@ SIZES = {
     "means": [{"n": 1, "m": 1}, {"n": 7, "m": 4}],
     "above_diagonal": [{"n": 1}, {"n": 9}],
     "recurrences": [{"n": 1, "m": 1}, {"n": 6, "m": 5}],
+    "patches": [{"c": 1, "n": 1}, {"c": 3, "n": 5}],
 }
 
 
@@ -44,7 +45,7 @@ def test_the_loop_is_innermost_everywhere(name: str) -> None:
     _, state = sunk(name)
     loops = [s for s in q.walk(state.ast.body) if isinstance(s, q.For)]
     own = [loop for loop in loops if loop.iter.name == "j"]
-    assert len(own) >= 2
+    assert len(own) >= (1 if name == "patches" else 2)
     assert not any(isinstance(s, q.For) for loop in own for s in loop.body)
     assert not list(SINK.rewrites(state.ast, TARGET))
 

@@ -93,3 +93,12 @@ def recurrences(n: size, m: size, x: f32[n, m], y: f32[n, m]):
             before = last
             last = t
             y[i, j] = t
+
+
+@proc
+def patches(c: size, n: size, col: f32[3, 2, c, n], x: f32[c, n + 2]):
+    for i in seq(0, c):
+        for j in seq(0, n):
+            for k in seq(0, 3):
+                for l in seq(0, 2):
+                    col[k, l, i, j] = x[i, j + k]

@@ -13,7 +13,8 @@ for j in seq(0, m):                        for j in seq(0, m):
 
 Proposed where the loop goes along rows and the loops inside go down columns, which neither vectors
 nor caches like (Kennedy and McKinley, "Optimizing for parallelism and data locality", ICS 1992).
-Temporaries get an element for every iteration. Of perfect nests `reorder` does the same.
+Temporaries get an element for every iteration. Of two perfectly nested loops `reorder` does the
+same.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ VERSION = 1
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         inside = [s for s in q.walk(loop.body) if isinstance(s, q.For)]
-        several = len(loop.body) > 1 or any(len(inner.body) > 1 for inner in inside)
+        several = len(inside) > 1 or any(len(each.body) > 1 for each in (loop, *inside))
         if several and inside and sinkable(loop) and _across(loop, inside):
             yield loop, {}
 

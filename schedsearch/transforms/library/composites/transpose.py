@@ -1,14 +1,18 @@
 """Copy rows to columns in vector registers.
 
 ```
-for k in seq(0, 512):            transpose_f32x16(64, 512, P[0:512, 0:64],
-    for j in seq(0, 64):    ->                    A[0:64, 0:512])
+for k in seq(0, 512):            transpose_f32x16_blocks(64, 512, P[0:512, 0:64],
+    for j in seq(0, 64):    ->                           A[0:64, 0:512])
         P[k, j] = A[j, k]
 ```
 
 For two loops around one copy, of which one moves along the rows of one array and the other along
 those of the other. A compiler reads or writes such copies element by element, a cache line for
 each.
+
+`lanes` is the length of a register. `walk` is the way through the matrix: `blocks` that stay in a
+cache, `strips` of rows from end to end, or `streamed`: strips that are written past the caches.
+The last one is for matrices that do not fit there.
 """
 
 from collections.abc import Iterator
@@ -23,21 +27,40 @@ from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.reductions import moves
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
-from schedsearch.transforms.operators.transposing import Transpose
+from schedsearch.transforms.operators.transposing import (
+    BLOCKS,
+    LANES,
+    STREAMED,
+    STRIPS,
+    WALKS,
+    Transpose,
+    has_squares,
+    streams,
+)
 
-VERSION = 1
+VERSION = 2
 NORMAL_FORM = 5
-
-LANES = (2, 4, 8, 16)
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         copy = _copy(proc, loop)
-        if copy is not None:
-            lanes = target.vector_bits // ELEMENT_BITS[copy.kind]
-            if lanes in LANES:
-                yield loop, {"lanes": lanes}
+        if copy is None:
+            continue
+        lanes = _lanes(target.vector_bits // ELEMENT_BITS[copy.kind], copy.extents)
+        if not has_squares(copy.kind, lanes):
+            continue
+        yield loop, {"lanes": lanes, "walk": BLOCKS}
+        if copy.larger_than((target.cache_bytes[1:] or (0,))[0]):
+            yield loop, {"lanes": lanes, "walk": STRIPS}
+            if streams(copy.kind, lanes):
+                yield loop, {"lanes": lanes, "walk": STREAMED}
+
+
+def _lanes(most: int, extents: tuple[int | None, int | None]) -> int:
+    """The longest register of which a square is in the matrix; 0 if there is none."""
+    fit = min([most, *(extent for extent in extents if extent is not None)])
+    return max((lanes for lanes in LANES if lanes <= fit), default=0)
 
 
 @dataclass(frozen=True)
@@ -46,6 +69,14 @@ class _Copy:
 
     kind: str
     swapped: bool
+    extents: tuple[int | None, int | None]
+
+    def larger_than(self, cache: int) -> bool:
+        """Whether both arrays may not fit into `cache` bytes."""
+        rows, columns = self.extents
+        if rows is None or columns is None:
+            return True
+        return 2 * rows * columns * ELEMENT_BITS[self.kind] // 8 > cache
 
 
 def _copy(proc: q.Proc, outer: q.For) -> _Copy | None:
@@ -68,7 +99,7 @@ def _copy(proc: q.Proc, outer: q.For) -> _Copy | None:
             return None
     for swapped, (rows, columns) in ((False, both), (True, (inner, outer))):
         if _runs(write, columns, rows) and _runs(read, rows, columns):
-            return _Copy(write.type, swapped)
+            return _Copy(write.type, swapped, (outer.extent, inner.extent))
     return None
 
 
@@ -81,13 +112,15 @@ def _runs(access: q.Assign | q.Read, down: q.For, along: q.For) -> bool:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    loop, lanes = ast.by_path[path], args["lanes"]
+    loop, lanes, walk = ast.by_path[path], args["lanes"], args["walk"]
     copy = _copy(ast, loop) if isinstance(loop, q.For) else None
     if copy is None:
         raise RewriteError("these are no two loops that copy rows to columns")
-    if type(lanes) is not int or lanes not in LANES:
+    if type(lanes) is not int or not has_squares(copy.kind, lanes):
         raise RewriteError(f"registers have {', '.join(map(str, LANES))} lanes here")
+    if walk not in WALKS or (walk == STREAMED and not streams(copy.kind, lanes)):
+        raise RewriteError(f"registers of {lanes} lanes have no walk {walk!r}")
     p = Cursors((yield None))
     if copy.swapped:
         yield from p.do("reorder_loops", At(path))
-    yield from p.do("replace", At(path), Transpose(copy.kind, lanes))
+    yield from p.do("replace", At(path), Transpose(copy.kind, lanes, walk))
