@@ -135,8 +135,8 @@ def rows_of_block(nest: ReductionNest, cache_bytes: int, rows: q.For, tile: tupl
     tiles of so many rows and columns; 0 if all rows do, or a length is not known.
 
     Panels that stay there themselves, or are much smaller than the result, are for the rows of one
-    tile, so that the result is written row by row. Otherwise half of the cache is for the rows (Goto and van de Geijn: Anatomy of
-    High-Performance Matrix Multiplication, TOMS 2008)."""
+    tile, so that the result is written row by row. Otherwise half of the cache is for the rows
+    (Goto and van de Geijn: Anatomy of High-Performance Matrix Multiplication, TOMS 2008)."""
     tile_rows, columns = tile
     again = [
         x for x in nest.loops if x is not nest.along and first_dim(nest.stmt.idx, x) is not None
