@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -83,9 +83,12 @@ class Told:
         self.frontier.found(new)
 
 
-def child(key: str, transform: str, predicted: float = 0.0) -> Child:
+def child(
+    key: str, transform: str, predicted: float = 0.0, args: Mapping[str, str] | None = None
+) -> Child:
     """Made by some rewrite of a transform."""
-    return Child(key, Rewrite(transform, 1, (), "procedure", (("to", key),)), predicted)
+    given = tuple(sorted((args or {"to": key}).items()))
+    return Child(key, Rewrite(transform, 1, (), "procedure", given), predicted)
 
 
 @dataclass(frozen=True)

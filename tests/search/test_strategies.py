@@ -191,6 +191,23 @@ def test_best_first_tries_what_is_promised_most_first() -> None:
     assert strategy.ask_measure(4) == ["p0.9", "p0.4", "p0.1", "p-0.5"]
 
 
+def test_best_first_tries_each_compiler_on_the_procedure_as_written_early() -> None:
+    strategy = Told(BestFirst, 0)
+    gcc, clang = {"compiler": "gcc"}, {"compiler": "clang"}
+    strategy.tell(
+        Expanded(
+            ROOT,
+            (
+                child("promising", "split", 0.9),
+                child("gcc", "compile_with", -0.5, gcc | {"options": ""}),
+                child("gcc -O2", "compile_with", -0.5, gcc | {"options": "-O2"}),
+                child("clang", "compile_with", -0.5, clang | {"options": ""}),
+            ),
+        )
+    )
+    assert strategy.ask_measure(2) == ["gcc", "clang"]
+
+
 def measurements_until_optimum(strategy: Told, landscape: Landscape) -> int:
     optimum = max(landscape.speedup, key=lambda key: landscape.speedup[key] or 0.0)
     log: Walk = walk(strategy, landscape, random.Random(1))

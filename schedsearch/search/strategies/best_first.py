@@ -10,7 +10,8 @@ others are as good.
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
 rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
 brings the procedure as written to its normal form is expanded before all else, on one way to it,
-and what is done to the normal form (`COMPLETE`) is measured before all else. A
+and what is done to the normal form (`COMPLETE`) is measured before all else; then what each
+compiler makes of the procedure as written, which is what everybody else has. A
 node whose children are made in portions, the most promising first, pays a fee for every portion it
 had; what was looked through unmeasured gets the others when nothing else is left. With probability
 `EXPLORE` a choice is random instead: local optima are the rule in this space.
@@ -78,6 +79,7 @@ class BestFirst:
         self._nodes: Heap[Node] = Heap()
         self._nodes.put(root, root.reached())
         self._normal, self._complete = deque[Node](), deque[Node]()
+        self._written: dict[object, Node] = {}  # by compiler
         self._portions: Counter[Node] = Counter()
         self._rest = deque[Node]()
         self._look_ahead = True
@@ -85,6 +87,9 @@ class BestFirst:
     def measure(self) -> Node | None:
         while self._complete:
             if (node := self._complete.popleft()).measure:
+                return node
+        for node in self._written.values():
+            if node.measure:
                 return node
         return self._groups.take(lambda node: node.measure)
 
@@ -119,6 +124,8 @@ class BestFirst:
                 self._normal.append(node)
                 if normalises(node.rewrite) >= COMPLETE:
                     self._complete.append(node)
+            if node.variant and len(node.steps) == 1:
+                self._written.setdefault(dict(node.rewrite.args).get("compiler"), node)
 
     def measured(self, node: Node) -> None:
         if node.value is None:
