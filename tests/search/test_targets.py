@@ -190,7 +190,7 @@ def test_a_contract_that_is_said_twice_is_said_alike(tmp_path: Path) -> None:
 
 
 def test_a_target_that_is_neither_an_isa_nor_a_file() -> None:
-    with pytest.raises(UserError, match=r"neno: No such file.*give one of avx512"):
+    with pytest.raises(UserError, match=r"'neno' is unknown.*avx512.*Did you mean 'neon'"):
         read_target("neno")
 
 
