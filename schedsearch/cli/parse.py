@@ -27,13 +27,14 @@ def number(option: str) -> Callable[[str | float], float]:
 
 
 def _number(
-    option: str, kind: Callable[[Any], _T], refuse: Callable[[str, Any], _T]
+    option: str, kind: Callable[[Any], _T], check: Callable[[str, Any], _T]
 ) -> Callable[[Any], _T]:
     def read(text: Any) -> _T:
         try:
-            return kind(text)
+            found = kind(text)
         except ValueError:
-            return refuse(option, text)
+            found = text
+        return check(option, found)
 
     return read
 

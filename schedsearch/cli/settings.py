@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.fields import toml_data
 from schedsearch.core.suggest import unknown
 
 FILE = "pyproject.toml"
@@ -71,7 +71,7 @@ def _nearest(start: Path) -> Path | None:
 
 def _read(file: Path, command: str) -> dict[str, Any]:
     try:
-        tool = tomllib.loads(file.read_text()).get("tool", {})
+        tool = toml_data(file.read_text()).get("tool", {})
     except (OSError, ValueError) as error:
         raise UserError(f"{file} cannot be read: {error}; correct it, or move it away") from error
     table = tool.get("schedsearch", {}) if isinstance(tool, dict) else {}

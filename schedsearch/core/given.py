@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.fields import LARGEST, brief
 
 _T = TypeVar("_T")
 
@@ -29,7 +30,7 @@ def parse_seconds(given: str | float) -> float:
         return _real("--budget", given, _TIME)
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", given.strip())
     if match is None or float(match[1]) <= 0:
-        raise no_time(repr(given))
+        raise no_time(brief(given))
     return float(match[1]) * _SECONDS[match[2] or ""]
 
 
@@ -40,9 +41,12 @@ def no_time(given: str) -> UserError:
 
 def parse_id(given: Any) -> int:
     """The id of a candidate. Raises UserError for what is none."""
-    if isinstance(given, bool) or not str(given).isdecimal():
-        raise UserError(f"{given!r} is no id of a candidate; `schedsearch best` prints the ids")
-    return int(given)
+    try:
+        if not isinstance(given, bool) and str(given).isdecimal() and int(given) <= LARGEST:
+            return int(given)
+    except ValueError:  # Python neither reads nor prints integers of thousands of digits
+        pass
+    raise UserError(f"{brief(given)} is no id of a candidate; `schedsearch best` prints the ids")
 
 
 def parse_names(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
@@ -75,13 +79,16 @@ def given_sizes(given: Mapping[str, int] | None) -> dict[str, int]:
 
 
 def given_integer(option: str, given: Any) -> int:
-    """Raises UserError for what is no integer of Python or NumPy."""
+    """Raises UserError for what is no integer of Python or NumPy, or one that no store keeps."""
     try:
-        if not isinstance(given, bool):
-            return index(given)
+        found = None if isinstance(given, bool) else index(given)
     except TypeError:
-        pass
-    raise UserError(f"{option} {given!r} is not an integer; write for example 4")
+        found = None
+    if found is None:
+        raise UserError(f"{option} {brief(given)} is not an integer; write for example 4")
+    if abs(found) > LARGEST:
+        raise UserError(f"{option} is {brief(found)}; write for example 4")
+    return found
 
 
 def given_number(option: str, given: Any) -> float:
@@ -138,11 +145,11 @@ def optional(read: Callable[[str, Any], _T], option: str, given: Any) -> _T | No
 
 def _real(option: str, given: Any, what: str) -> float:
     if isinstance(given, bool) or not isinstance(given, Real):
-        raise UserError(f"{option} {given!r} is not {what}")
+        raise UserError(f"{option} {brief(given)} is not {what}")
     try:
         return float(given)
     except OverflowError:
-        raise UserError(f"{option} is too large: {str(given)[:9]}...") from None
+        raise UserError(f"{option} is {brief(given)}, not {what}") from None
 
 
 def _each(option: str, given: Any) -> list[Any]:

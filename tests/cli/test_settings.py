@@ -81,6 +81,7 @@ def test_the_nearest_file_counts_and_its_paths_are_relative_to_it(tmp_path: Path
         ("fp = true", "fp in .* is True; write what --fp takes"),
         ('store = ["x"]', "write what --store takes"),
         ("store", "cannot be read"),
+        (f"store = {'[' * 5000}", "cannot be read: its lists or tables are nested too deeply"),
     ],
 )
 def test_what_is_wrong_in_the_file_is_said(tmp_path: Path, text: str, words: str) -> None:

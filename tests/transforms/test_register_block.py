@@ -231,7 +231,17 @@ def test_depth_keeps_the_panel_in_the_first_level_cache(name: str, depths: set[i
     assert {block.arg("depth") for block in packed} == depths
 
 
-@pytest.mark.parametrize("lanes", [True, 0, "16", 1 << 40])
+def test_masked_registers_begin_with_no_first_values() -> None:
+    """Nobody proposes it; a trace may say so."""
+    procedure = PROCEDURES["initialised"]
+    ast = mirror(procedure)
+    block = next(r for r in BLOCK.rewrites(ast, TARGET) if dict(r.args).get("first"))
+    block = with_args(block, lanes=32, tile_vectors=1)  # of 16 columns
+    given, none = (apply(procedure, ast, with_args(block, first=first)) for first in (True, False))
+    assert str(given) == str(none)
+
+
+@pytest.mark.parametrize("lanes", [True, 0, 3, "16", 1 << 40])
 def test_lanes_are_whole_numbers(lanes: int | str) -> None:
     """Instructions are made from them, as text."""
     procedure = PROCEDURES["product"]

@@ -23,11 +23,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD, masked
+from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD
 from schedsearch.transforms.blocks.edges import best_block, block_edges
 from schedsearch.transforms.blocks.reductions import (
     MOST_ROWS,
@@ -86,9 +85,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         if found is None:
             break
         nest, arguments = found
-        if first and arguments["inner"] == len(nest.reductions):
-            narrow = masked(p.ast, nest, bits // ELEMENT_BITS[nest.stmt.type])
-            arguments["first"] = not narrow and nest.first_values(p.ast) is not None
+        arguments["first"] = first and arguments["inner"] == len(nest.reductions)
         yield from way(p.ast, nest.loops[0].path, arguments)
         p = Cursors((yield None))
         yield from block_edges(p, bits, registers, way, nest.stmt.buf.name)

@@ -205,7 +205,8 @@ def block(
         raise RewriteError("there is less than one register to fill")
     p = Cursors((yield None))
     stmt = p.at(nest.stmt.path)
-    first = nest.first_values(ast) if args.get("first", False) is True else None
+    wanted = args.get("first", False) is True and not narrow
+    first = nest.first_values(ast) if wanted else None
     before = p.at(first.path) if first else None
     for gap, around in nest.siblings(first):
         yield from p.do("fission", After(gap), around)
@@ -235,8 +236,11 @@ def _bytes(ast: q.Proc, nest: ReductionNest, args: Args) -> bool:
 def _check(nest: ReductionNest, args: Args) -> None:
     """Refuse arguments that `propose` would not give: a trace may come from anywhere."""
     sizes = (args["tile_rows"], args["tile_vectors"], args["lanes"], args["inner"])
-    if not all(type(size) is int and 1 <= size <= MAX_TILE for size in sizes):
-        raise RewriteError(f"tile sizes are whole numbers from 1 to {MAX_TILE}")
+    whole = all(type(size) is int and 1 <= size <= MAX_TILE for size in sizes)
+    if not whole or args["lanes"] & (args["lanes"] - 1):
+        raise RewriteError(
+            f"tile sizes are whole numbers from 1 to {MAX_TILE}, of lanes powers of two"
+        )
     if args["inner"] > len(nest.reductions):
         raise RewriteError(f"there are only {len(nest.reductions)} reduction loops")
     row_loops = {loop.iter.name: loop for loop in nest.row_loops()}
