@@ -113,6 +113,18 @@ def test_blocks_of_any_rows_keep_the_meaning(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.normal
+def test_rows_left_of_blocks_are_more_than_a_tile_of_them(tmp_path: Path) -> None:
+    """Three of eleven rows, after a block of eight: a tile of two, and one row."""
+    original = PROCEDURES["odd"]
+    meaning = mirror(original)
+    packed = next(r for r in BLOCK.rewrites(meaning, TARGET) if r.arg("pack"))
+    rows = with_args(packed, tile_rows=2, block_rows=8)
+    edges = with_args(rows, edges=16)
+    blocked = [apply(original, meaning, each) for each in (rows, edges)]
+    assert_exact(original, blocked, [{}], tmp_path)
+
+
+@pytest.mark.normal
 @pytest.mark.parametrize("name", ["product", "biased", "batched_transposed"])
 def test_blocks_of_rows_fit_any_size(name: str, tmp_path: Path) -> None:
     original = PROCEDURES[name]

@@ -75,7 +75,9 @@ def _multiples(proc: q.Proc, path: q.Path) -> Iterator[tuple[q.Affine, int]]:
 
 
 def last_multiple(loop: q.For, factor: int) -> int | str:
-    """The last multiple of `factor` before the end of a loop."""
+    """The last multiple of `factor` before the end of a loop; if the length is known, counted from
+    the start of the loop."""
     if loop.extent is not None:
-        return loop.extent // factor * factor
+        at = loop.lo + loop.extent // factor * factor
+        return at.const if at.is_const else show_affine(at)
     return f"{factor} * (({show_affine(loop.hi)}) / {factor})"
