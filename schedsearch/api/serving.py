@@ -1,4 +1,4 @@
-"""Serves the live page to the browser of whoever started it, and to nobody else.
+"""Serves the live page to the browser of the user that started it, and to nobody else.
 
 It listens on the loopback device. Other users of the machine reach that too, and so do pages of
 other sites in the same browser. So the first request needs the token of the printed address, all
@@ -99,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.CONFLICT, str(error))
         except OSError:
             raise
-        except Exception as error:
+        except Exception as error:  # a bug, told in the terminal and on the page, which goes on
             traceback.print_exc()
             self._fail(HTTPStatus.INTERNAL_SERVER_ERROR, f"an error of schedsearch: {error!r}")
 

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli import completing
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     INTERRUPTED,
@@ -21,8 +20,8 @@ from schedsearch.cli.options import (
     InstructionsOption,
     JsonOption,
     StoreOption,
+    candidate_argument,
 )
-from schedsearch.cli.parse import parse_id
 from schedsearch.cli.telling import told
 from schedsearch.core.errors import UserError
 from schedsearch.present import format as fmt
@@ -128,24 +127,8 @@ def _said(steps: Steps) -> str:
 
 
 def compare(
-    first: Annotated[
-        int,
-        typer.Argument(
-            metavar="A",
-            help="A candidate, as `best` prints it.",
-            parser=parse_id,
-            autocompletion=completing.candidates,
-        ),
-    ],
-    second: Annotated[
-        int,
-        typer.Argument(
-            metavar="B",
-            help="Another of the same procedure.",
-            parser=parse_id,
-            autocompletion=completing.candidates,
-        ),
-    ],
+    first: Annotated[int, candidate_argument("A", "A candidate, as `best` prints it.")],
+    second: Annotated[int, candidate_argument("B", "Another of the same procedure.")],
     c: Annotated[
         bool, typer.Option("--c", help="Print the difference of their C as well.")
     ] = False,

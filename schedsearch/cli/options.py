@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from schedsearch.cli import completing
-from schedsearch.cli.parse import parse_id
+from schedsearch.cli.parse import integer, parse_id
 from schedsearch.core.floats import FloatingPoint, floating_point
 from schedsearch.core.store_name import DEFAULT_STORE as DEFAULT_STORE
 from schedsearch.core.store_name import STORE
@@ -26,15 +26,15 @@ PARALLEL = "Parallel"
 OUTPUT = "Output"
 SHORTENED = "Shortening"
 
-CandidateArgument = Annotated[
-    int,
-    typer.Argument(
-        metavar="ID",
-        help="As `best` prints it.",
-        parser=parse_id,
-        autocompletion=completing.candidates,
-    ),
-]
+
+def candidate_argument(metavar: str, help_text: str) -> Any:
+    """An id, completed from the store."""
+    return typer.Argument(
+        metavar=metavar, help=help_text, parser=parse_id, autocompletion=completing.candidates
+    )
+
+
+CandidateArgument = Annotated[int, candidate_argument("ID", "As `best` prints it.")]
 StoreOption = Annotated[
     str,
     typer.Option(
@@ -48,6 +48,35 @@ StoreOption = Annotated[
 JsonOption = Annotated[
     bool,
     typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=OUTPUT),
+]
+ThreadsOption = Annotated[
+    int,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        parser=integer("--threads"),
+        help="Threads a kernel may use (OpenMP); timed on N cores.",
+        rich_help_panel=PARALLEL,
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        parser=integer("--workers"),
+        help="Processes that rewrite and compile. Default: cores - threads.",
+        rich_help_panel=PARALLEL,
+    ),
+]
+ExecutorOption = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        help="ray, or inline (one process, deterministic).",
+        rich_help_panel=PARALLEL,
+    ),
 ]
 OutOption = Annotated[
     Path,

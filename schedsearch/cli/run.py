@@ -27,6 +27,7 @@ from schedsearch.cli.options import (
     SEARCH,
     CcOption,
     DefineOption,
+    ExecutorOption,
     FpOption,
     IncludeOption,
     InstructionsOption,
@@ -34,6 +35,8 @@ from schedsearch.cli.options import (
     OutOption,
     StoreOption,
     TargetOption,
+    ThreadsOption,
+    WorkersOption,
 )
 from schedsearch.cli.parse import integer, number, parse_names, parse_sizes
 from schedsearch.cli.report import Written, as_json, gained, report
@@ -189,32 +192,9 @@ def run(
         ),
     ] = Options.align,
     against: AgainstOption = None,
-    threads: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            parser=integer("--threads"),
-            help="Threads a kernel may use (OpenMP); timed on N cores.",
-            rich_help_panel=PARALLEL,
-        ),
-    ] = Options.threads,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=integer("--workers"),
-            help="Processes that rewrite and compile. Default: cores - threads.",
-            rich_help_panel=PARALLEL,
-        ),
-    ] = None,
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="ray, or inline (one process, deterministic).",
-            rich_help_panel=PARALLEL,
-        ),
-    ] = Options.executor,
+    threads: ThreadsOption = Options.threads,
+    workers: WorkersOption = None,
+    executor: ExecutorOption = Options.executor,
     ray_address: Annotated[
         str | None,
         typer.Option(

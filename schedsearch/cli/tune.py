@@ -20,13 +20,14 @@ from schedsearch.cli.options import (
     INTERRUPTED,
     KERNEL,
     OUTPUT,
-    PARALLEL,
     SEARCH,
+    ExecutorOption,
     FilesOption,
     FpOption,
     JsonOption,
+    ThreadsOption,
+    WorkersOption,
 )
-from schedsearch.cli.parse import integer
 from schedsearch.cli.telling import told
 from schedsearch.core.store_name import STORE, without_password
 from schedsearch.deploy.recorded import read_recordings
@@ -75,15 +76,7 @@ def tune(
         ),
     ] = None,
     fp: FpOption = None,
-    threads: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            parser=integer("--threads"),
-            help="Threads a kernel may use (OpenMP).",
-            rich_help_panel=PARALLEL,
-        ),
-    ] = Options.threads,
+    threads: ThreadsOption = Options.threads,
     specialize: Annotated[
         bool,
         typer.Option(
@@ -92,21 +85,8 @@ def tune(
             rich_help_panel=KERNEL,
         ),
     ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=integer("--workers"),
-            help="Processes that rewrite and compile. Default: cores - threads.",
-            rich_help_panel=PARALLEL,
-        ),
-    ] = None,
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="ray, or inline (one process).", rich_help_panel=PARALLEL
-        ),
-    ] = Options.executor,
+    workers: WorkersOption = None,
+    executor: ExecutorOption = Options.executor,
     file: FilesOption = None,
     json_: JsonOption = False,
 ) -> None:

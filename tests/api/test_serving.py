@@ -1,4 +1,4 @@
-"""The live page's server: who is answered, and with what."""
+"""The live page's server: the requests that it answers, and its answers."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def panel_depth(nest: ReductionNest, cache_bytes: int, rows: int, columns: int) 
     return next((n for n in candidates if n < extent and extent % n == 0), 0)
 
 
-def rows_of_block(nest: ReductionNest, cache_bytes: int, rows: q.For, tile: tuple[int, int]) -> int:
+def rows_of_block(nest: ReductionNest, cache_bytes: int, tile: tuple[int, int]) -> int:
     """How many rows stay in a second-level cache of `cache_bytes` while all panels pass by, for
     tiles of so many rows and columns; 0 if all rows do, or a length is not known.
 
@@ -146,9 +146,10 @@ def rows_of_block(nest: ReductionNest, cache_bytes: int, rows: q.For, tile: tupl
         return 0
     size = ELEMENT_BITS[nest.stmt.type] // 8
     row = prod(x.extent or 0 for x in nest.reductions) * size
-    if prod(x.extent or 0 for x in passing) * (row + columns * size) <= cache_bytes // 2:
+    rows = prod(x.extent or 0 for x in passing)
+    if rows * (row + columns * size) <= cache_bytes // 2:
         return 0
-    large = prod(x.extent or 0 for x in passing) * size >= LARGE_RESULT * row
+    large = rows * size >= LARGE_RESULT * row
     if large or row * (nest.along.extent or 0) <= cache_bytes:
         return tile_rows
     return max(cache_bytes // 2 // row // tile_rows, 1) * tile_rows

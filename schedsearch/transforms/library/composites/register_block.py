@@ -92,6 +92,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     cache = (target.cache_bytes or (0,))[0]
     for nest in reduction_nests(proc):
         width = tile_width(proc, nest, target.vector_bits)
+        narrow = masked(proc, nest, width)
+        given = not narrow and nest.first_values(proc) is not None
         first = nest.loops[0]
         for rows in _row_choices(nest):
             needed = VNNI.get(width, frozenset()) & {*target.features}
@@ -114,33 +116,32 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     if not nest.transposed:
                         ways.append({"inner": inner, "pack": False})
                     if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
-                        size = _block_rows(nest, target, rows, args, inner)
+                        size = _block_rows(nest, target, args, inner)
                         if size != tile_rows:
                             ways.append({"inner": inner, "pack": True})
                         if inner == 1 and depth:
                             ways.append({"inner": 1, "pack": True, "depth": depth})
                         if size:
                             ways.append({"inner": inner, "pack": True, "block_rows": size})
-                given = not masked(proc, nest, width) and nest.first_values(proc)
                 for way in ways:
                     if given and way["inner"] == len(nest.reductions) and "depth" not in way:
                         way["first"] = "bytes" not in way
                     edges = leaves_edges(proc, nest, {**args, **way})
                     if edges:
                         way["edges"] = target.vector_registers
-                    if edges or masked(proc, nest, width):
+                    if edges or narrow:
                         way["whole"] = True
                     yield first, {**args, **way}
         started[first.path] += 1
 
 
-def _block_rows(nest: ReductionNest, target: Target, rows: q.For, args: Args, inner: int) -> int:
+def _block_rows(nest: ReductionNest, target: Target, args: Args, inner: int) -> int:
     """Rows of a block, 0 for none. A tile sums up everything: reductions outside would load and
     store all of the result, instead of a panel of it, at every step."""
     if inner < len(nest.reductions) or len(target.cache_bytes) < 2:
         return 0
     tile = (args["tile_rows"], args["tile_vectors"] * args["lanes"])
-    return rows_of_block(nest, target.cache_bytes[1], rows, tile)
+    return rows_of_block(nest, target.cache_bytes[1], tile)
 
 
 def _tiles(
