@@ -205,101 +205,134 @@ def apply_first(procedure: Any, transform: str) -> Any:
 
 Fault = tuple[Schedule, Sequence[str], tuple[str, str], Mapping[str, Same]]
 
+_STRICT, _ALIKE = default_flags(STRICT), default_flags(REASSOCIATE)
 
-def planted(title: str) -> Fault:
-    """A schedule, options to compile it, a text of its C to be another, how it is compared."""
-    strict, alike = default_flags(STRICT), default_flags(REASSOCIATE)
-    match title:
-        case "a sum in another order":
-            return rewritten("dot", "vectorise_reduction"), strict, ("", ""), EXACTLY
-        case "loops that add to one element swapped":
-            return rewritten("planes", "reorder", (0, 0)), strict, ("", ""), EXACTLY
-        case "two additions made one":
-            return merged("twice"), strict, ("", ""), EXACTLY
-        case "a product added without rounding":
-            flags = (*strict, "-mfma", "-ffp-contract=fast")
-            return rewritten("axpy", "vectorise"), flags, ("", ""), EXACTLY
-        case "a comparison the other way round":
-            other = ("max_ps((__m256)b, (__m256)a)", "max_ps((__m256)a, (__m256)b)")
-            return rewritten("choose", "vectorise"), alike, other, SUMS_ALIKE
-        case "a relu that takes NaN for positive":
-            other = ("a[l] > 0 ? a[l] : 0", "a[l] <= 0 ? 0 : a[l]")
-            return rewritten("choose", "vectorise"), alike, other, SUMS_ALIKE
-        case "a maximum that keeps NaN":
-            other = ("(__m256)d, (__m256)c, _mm256_cmp", "(__m256)c, (__m256)c, _mm256_cmp")
-            return rewritten("larger", "vectorise"), alike, other, SUMS_ALIKE
-        case "a minimum of operands the other way round":
-            other = ("_mm256_min_ps((__m256)a, (__m256)b)", "_mm256_min_ps((__m256)b, (__m256)a)")
-            return rewritten("shortest", "register_block"), strict, other, EXACTLY
-        case "a maximum of operands the other way round":
-            other = (
-                "_mm256_max_pd((__m256d)b, (__m256d)a)",
-                "_mm256_max_pd((__m256d)a, (__m256d)b)",
-            )
-            return rewritten("longest", "register_block"), strict, other, EXACTLY
-        case "a minimum for a maximum":
-            other = ("_mm256_max_ps", "_mm256_min_ps")
-            return rewritten("tops", "vectorise_reduction"), alike, other, SUMS_ALIKE
-        case "a maximum begun with zero":
-            other = ("vec_f32x8_all(*x0)", "vec_f32x8_all(0)")
-            return rewritten("tops", "vectorise_reduction"), alike, other, SUMS_ALIKE
-        case "a chain that is not joined":
-            other = ("x99 = m0_3", "x99 = m0_2")
-            return rewritten("tops", "vectorise_reduction"), alike, other, SUMS_ALIKE
-        case "lanes that are not joined":
-            other = ("_turned_2(m0_0)", "_turned_4(m0_0)")
-            return rewritten("tops", "vectorise_reduction"), alike, other, SUMS_ALIKE
-        case "lanes beyond the last iteration":
-            other = ("_mask_mov_ps((__m256)b,", "_mask_mov_ps((__m256)a,")
-            return rewritten("forgetful", "vectorise_reduction"), alike, other, SUMS_ALIKE
-        case "NaN that a maximum in another order hides":
-            return rewritten("forgetful", "vectorise_reduction"), alike, ("", ""), SUMS_ALIKE
-        case "a maximum in another order":
-            return rewritten("zeros", "vectorise_reduction"), strict, ("", ""), EXACTLY
-        case "functions in single precision":
-            return rewritten("curves", "vectorise"), alike, ("", ""), SUMS_ALIKE
-        case "a value stored where it was not":
-            return rewritten("scaled", "hoist"), alike, ("", ""), SUMS_ALIKE
-        case "constants computed by Exo":
-            return simplified("constants"), alike, ("", ""), SUMS_ALIKE
-        case "an approximate square root":
-            other = ("sqrt(a[l])", "a[l] * (1 / sqrt(a[l]))")
-            return rewritten("roots", "vectorise"), alike, other, SUMS_ALIKE
-        case "-ffast-math":
-            return rewritten("larger", "vectorise"), default_flags(FAST), ("", ""), SUMS_ALIKE
-        case _:
-            raise AssertionError(title)
+PLANTED: dict[str, Callable[[], Fault]] = {
+    "a sum in another order": lambda: (
+        rewritten("dot", "vectorise_reduction"),
+        _STRICT,
+        ("", ""),
+        EXACTLY,
+    ),
+    "loops that add to one element swapped": lambda: (
+        rewritten("planes", "reorder", (0, 0)),
+        _STRICT,
+        ("", ""),
+        EXACTLY,
+    ),
+    "two additions made one": lambda: (merged("twice"), _STRICT, ("", ""), EXACTLY),
+    "a product added without rounding": lambda: (
+        rewritten("axpy", "vectorise"),
+        (*_STRICT, "-mfma", "-ffp-contract=fast"),
+        ("", ""),
+        EXACTLY,
+    ),
+    "a comparison the other way round": lambda: (
+        rewritten("choose", "vectorise"),
+        _ALIKE,
+        ("max_ps((__m256)b, (__m256)a)", "max_ps((__m256)a, (__m256)b)"),
+        SUMS_ALIKE,
+    ),
+    "a relu that takes NaN for positive": lambda: (
+        rewritten("choose", "vectorise"),
+        _ALIKE,
+        ("a[l] > 0 ? a[l] : 0", "a[l] <= 0 ? 0 : a[l]"),
+        SUMS_ALIKE,
+    ),
+    "a maximum that keeps NaN": lambda: (
+        rewritten("larger", "vectorise"),
+        _ALIKE,
+        ("(__m256)d, (__m256)c, _mm256_cmp", "(__m256)c, (__m256)c, _mm256_cmp"),
+        SUMS_ALIKE,
+    ),
+    "a minimum of operands the other way round": lambda: (
+        rewritten("shortest", "register_block"),
+        _STRICT,
+        ("_mm256_min_ps((__m256)a, (__m256)b)", "_mm256_min_ps((__m256)b, (__m256)a)"),
+        EXACTLY,
+    ),
+    "a maximum of operands the other way round": lambda: (
+        rewritten("longest", "register_block"),
+        _STRICT,
+        ("_mm256_max_pd((__m256d)b, (__m256d)a)", "_mm256_max_pd((__m256d)a, (__m256d)b)"),
+        EXACTLY,
+    ),
+    "a minimum for a maximum": lambda: (
+        rewritten("tops", "vectorise_reduction"),
+        _ALIKE,
+        ("_mm256_max_ps", "_mm256_min_ps"),
+        SUMS_ALIKE,
+    ),
+    "a maximum begun with zero": lambda: (
+        rewritten("tops", "vectorise_reduction"),
+        _ALIKE,
+        ("vec_f32x8_all(*x0)", "vec_f32x8_all(0)"),
+        SUMS_ALIKE,
+    ),
+    "a chain that is not joined": lambda: (
+        rewritten("tops", "vectorise_reduction"),
+        _ALIKE,
+        ("x99 = m0_3", "x99 = m0_2"),
+        SUMS_ALIKE,
+    ),
+    "lanes that are not joined": lambda: (
+        rewritten("tops", "vectorise_reduction"),
+        _ALIKE,
+        ("_turned_2(m0_0)", "_turned_4(m0_0)"),
+        SUMS_ALIKE,
+    ),
+    "lanes beyond the last iteration": lambda: (
+        rewritten("forgetful", "vectorise_reduction"),
+        _ALIKE,
+        ("_mask_mov_ps((__m256)b,", "_mask_mov_ps((__m256)a,"),
+        SUMS_ALIKE,
+    ),
+    "NaN that a maximum in another order hides": lambda: (
+        rewritten("forgetful", "vectorise_reduction"),
+        _ALIKE,
+        ("", ""),
+        SUMS_ALIKE,
+    ),
+    "a maximum in another order": lambda: (
+        rewritten("zeros", "vectorise_reduction"),
+        _STRICT,
+        ("", ""),
+        EXACTLY,
+    ),
+    "functions in single precision": lambda: (
+        rewritten("curves", "vectorise"),
+        _ALIKE,
+        ("", ""),
+        SUMS_ALIKE,
+    ),
+    "a value stored where it was not": lambda: (
+        rewritten("scaled", "hoist"),
+        _ALIKE,
+        ("", ""),
+        SUMS_ALIKE,
+    ),
+    "constants computed by Exo": lambda: (simplified("constants"), _ALIKE, ("", ""), SUMS_ALIKE),
+    "an approximate square root": lambda: (
+        rewritten("roots", "vectorise"),
+        _ALIKE,
+        ("sqrt(a[l])", "a[l] * (1 / sqrt(a[l]))"),
+        SUMS_ALIKE,
+    ),
+    "-ffast-math": lambda: (
+        rewritten("larger", "vectorise"),
+        default_flags(FAST),
+        ("", ""),
+        SUMS_ALIKE,
+    ),
+}
+"""Each with a schedule, options to compile it, a text of its C to be another, and how it is
+compared."""
 
 
 @pytest.mark.normal
-@pytest.mark.parametrize(
-    "title",
-    [
-        "a sum in another order",
-        "loops that add to one element swapped",
-        "two additions made one",
-        "a product added without rounding",
-        "a comparison the other way round",
-        "a relu that takes NaN for positive",
-        "a maximum that keeps NaN",
-        "a minimum of operands the other way round",
-        "a maximum of operands the other way round",
-        "a minimum for a maximum",
-        "a maximum begun with zero",
-        "a chain that is not joined",
-        "lanes that are not joined",
-        "lanes beyond the last iteration",
-        "NaN that a maximum in another order hides",
-        "a maximum in another order",
-        "functions in single precision",
-        "a value stored where it was not",
-        "constants computed by Exo",
-        "an approximate square root",
-        "-ffast-math",
-    ],
-)
+@pytest.mark.parametrize("title", PLANTED)
 def test_comparisons_find(title: str, tmp_path: Path) -> None:
-    schedule, flags, (old, new), same = planted(title)
+    schedule, flags, (old, new), same = PLANTED[title]()
     assert old in schedule.code.source
     changed = replace(schedule.code, source=schedule.code.source.replace(old, new))
     assert differing([replace(schedule, code=changed)], flags, tmp_path, same)
