@@ -583,7 +583,7 @@ class Store(Closeable):
             return connection.execute(parents.where(CandidateRow.run_id == run_id)).scalar_one()
 
     def version(self) -> tuple[int, ...]:
-        """Numbers that change with what anybody writes of runs, candidates and measurements: who
+        """Numbers that change with what anybody writes of runs, candidates and measurements: what
         shows them need not read them again before."""
         run, stage = RunRow, StageTimeRow
         asked = (

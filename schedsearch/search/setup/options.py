@@ -74,8 +74,7 @@ class Options:
         if self.static_buffers and self.threads > 1:
             raise UserError(
                 "--static-buffers is for one thread, as threads would share the buffers: "
-                "leave it, or "
-                "--threads, out"
+                "leave it, or --threads, out"
             )
 
     @property
