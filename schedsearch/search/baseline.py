@@ -17,6 +17,7 @@ from schedsearch.search.setup.subject import Subject
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.transforms.exo.identity import ast_key
 
+MEASURING = "measuring the baseline"
 BASELINE = TimingPlan(kind=TimingKind.BASELINE, min_rounds=2, max_rounds=3)
 
 
@@ -43,9 +44,17 @@ class Baseline:
 
 
 def measure_baseline(bench: Bench, subject: Subject, phase: Callable[[str], None]) -> Baseline:
-    """Waits for its turn on this machine, which `phase` is told of. Raises UserError if the
-    procedure cannot be measured."""
-    with measuring_slot(lambda holder: phase(f"waiting for {holder} to end its measurement")):
+    """Waits for its turn on this machine, which `phase` is told of, as of the turn that follows.
+    Raises UserError if the procedure cannot be measured."""
+    waited = []
+
+    def waiting(holder: str) -> None:
+        waited.append(holder)
+        phase(f"waiting for {holder} to end its measurement")
+
+    with measuring_slot(waiting):
+        if waited:
+            phase(MEASURING)
         evaluation = bench.time_baseline(BASELINE)
         roof = roof_of(subject.builder, subject.target, subject.work)
     if isinstance(evaluation.result, Failure):

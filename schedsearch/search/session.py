@@ -18,7 +18,7 @@ from schedsearch.evaluate.build.host import host_state
 from schedsearch.evaluate.roof.roofline import roof_of
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.evaluate.run.sanitize import Inspector
-from schedsearch.search.baseline import measure_baseline, root_record
+from schedsearch.search.baseline import MEASURING, measure_baseline, root_record
 from schedsearch.search.caches import in_use
 from schedsearch.search.engine.confirmation import once
 from schedsearch.search.engine.driver import Search
@@ -214,7 +214,7 @@ def _begin(
     `nest_of` is the procedure that the subject is a nest of, if it is searched for that one's sake.
     """
     transforms = options.selected
-    listener.phase("measuring the baseline")
+    listener.phase(MEASURING)
     with raised_interrupts():
         patience_s = PATIENCE * options.budget.seconds
         bench = bench_of(subject, cache=options.cache, patience_s=patience_s)

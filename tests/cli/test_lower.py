@@ -78,10 +78,10 @@ def test_misuse(words: list[str], said: str, home: Path) -> None:
 @pytest.mark.slow
 def test_what_is_tuned_takes_the_place_of_the_file(home: Path) -> None:
     file = home / "double.c"
-    own = "void twice(int n, float *x) { for (int i = 0; i < n; i++) x[i] *= 2; }"
+    own = """void twice(int n, float x[n][n]) {
+        for (int j = 0; j < n; j++) for (int i = 0; i < n; i++) x[i][j] *= 2; }"""  # by columns
     file.write_text(own)
-    few = ["--size", "n=5000", "--executor", "inline", "--trials", "1", "--budget", "60"]
-    answer = invoke(home, ["run", "double.c", *few])
+    answer = invoke(home, ["run", "double.c", "--size", "n=512", *SMALL])
     assert answer.code == 0, answer.err
     assert "twice.replacement.c" in answer.out
     assert file.read_text() == own

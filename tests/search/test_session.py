@@ -4,6 +4,7 @@ the world, the measuring, is scripted where equal runs are compared."""
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +22,7 @@ from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.options import Options
+from schedsearch.search.workers import core_sharing
 from schedsearch.store.database import Store
 
 from .worlds import measurement
@@ -108,13 +110,30 @@ def test_nothing_is_measured_twice_over_runs(
     assert all(now >= before * (1 - 1e-9) for before, now in pairwise(best))
 
 
+def test_a_run_that_waited_for_another_says_that_it_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[tuple[Artifact, TimingPlan]]
+) -> None:
+    monkeypatch.setattr(core_sharing, "slot_file", lambda what="measuring": tmp_path / what)
+    other, heard = ExitStack(), []
+    other.enter_context(core_sharing.measuring_slot())
+
+    def phase(name: str) -> None:
+        heard.append(name.split()[0])
+        if name.startswith("waiting for "):
+            other.close()
+
+    listener = Listener(phase, lambda *_: heard.append("started"), lambda progress: None)
+    tune(options(tmp_path / "store.sqlite", budget=Budget(1e9, trials=1)), listener)
+    assert heard[:4] == ["measuring", "waiting", "measuring", "started"]
+
+
 def test_a_run_with_real_measurements(tmp_path: Path) -> None:
     heard: list[str] = []
     store = tmp_path / "store.sqlite"
     result: Result = tune(options(store), listen(heard))
     assert result.stop is Stop.TRIALS
-    heard = [phase for phase in heard if not phase.startswith("waiting for ")]  # other tests
-    assert heard[:3] == ["measuring the baseline", "started", "searching"]
+    said = [phase for phase in heard if not phase.startswith("waiting for ")]  # other tests
+    assert list(dict.fromkeys(said))[:3] == ["measuring the baseline", "started", "searching"]
     baseline = result.setting.baseline.measurement
     assert isinstance(baseline, Measurement)
     assert baseline.kind == "baseline"
