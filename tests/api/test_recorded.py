@@ -224,10 +224,10 @@ def sizes(asked: list[Options]) -> list[int]:
 def test_time_that_is_left_is_for_the_others(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searches = Searches(UserError("no compiler"))
     monkeypatch.setattr(session, "tune", searches)
-    found = tune_recorded(calls, budget=120, executor="inline", progress=False)
+    found = tune_recorded(calls, budget=1200, executor="inline", progress=False)
     assert sizes(searches.asked) == [48, 32, 16]
     given = [each.budget.seconds for each in searches.asked]
-    assert given == pytest.approx([60, 80, 120], rel=0.1)  # the searches took no time
+    assert given == pytest.approx([600, 800, 1200], rel=0.1)  # the searches took no time
     assert found.problems == ("scale n=48: no compiler",)
     assert [(each.schedule, each.searched) for each in found.found] == [(None, True)] * 3
     assert not found.interrupted

@@ -26,8 +26,8 @@ def test_calls_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.normal
 def test_imports_of_wheels_are_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wheel, "ROUNDS", 2)
-    (tmp_path / "shipped.py").write_text("import time\ntime.sleep(0.2)\n")
-    assert 0.19 < wheel.over_nothing(tmp_path) < 2.0
+    (tmp_path / "shipped.py").write_text("import time\ntime.sleep(1)\n")
+    assert 0.5 < wheel.over_nothing(tmp_path) < 10.0
 
 
 def test_differences_and_ratios_are_medians_of_rounds() -> None:

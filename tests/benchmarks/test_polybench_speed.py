@@ -53,7 +53,7 @@ def checkout(at: Path) -> tuple[Path, tuple[Path, ...]]:
 def test_from_c_to_the_comparison_with_the_original(tmp_path: Path) -> None:
     file, include = checkout(tmp_path / "bench")
     console, base, plan = Console(), tmp_path / "results", Plan(1, 0)
-    row = tried(console, file, DEFINES, include, base, 10, plan, FEW)
+    row = tried(console, file, DEFINES, include, base, 150, plan, FEW)
     assert row["wrong"] == {}, row
     assert row["kernel"] == "my-product.c"
     assert row["ran"][GCC].startswith("the original, gcc")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ SMALL = (
     "--executor",
     "inline",
     "--budget",
-    "20",
+    "150",
     "--trials",
     "4",
     "--transforms",
@@ -63,6 +64,12 @@ def invoke(home: Path, args: Sequence[str | Path]) -> Answer:
         timeout=240,
     )
     return Answer(finished.returncode, finished.stdout, finished.stderr)
+
+
+def found_much(line: str) -> bool:
+    """Whether a line of progress names a best that is faster for certain, whatever the noise."""
+    found = re.search(r"searching: best ([\d.]+)x", line)
+    return found is not None and float(found[1]) > 2.0
 
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from .invoke import KERNELS, Answer
 pytestmark = pytest.mark.normal
 
 Run = Callable[..., Answer]
-SEARCH = ("run", "floats.py", "product", "--executor", "inline", "--budget", "20", "--trials", "6")
+SEARCH = ("run", "floats.py", "product", "--executor", "inline", "--budget", "150", "--trials", "6")
 LIMITED = (*SEARCH, "--size", "n=64", "--transforms", "reorder")
 
 

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hurried")]
 
 Run = Callable[..., Answer]
 
-TUNE = ("--executor", "inline", "--budget", "60", "--trials", "3", "--transforms", "compile_with")
+TUNE = ("--executor", "inline", "--budget", "150", "--trials", "3", "--transforms", "compile_with")
 
 
 def measured(home: Path) -> list[StoredCandidate]:

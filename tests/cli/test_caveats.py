@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.normal, pytest.mark.usefixtures("hurried")]
 
 Run = Callable[..., Answer]
 
-TUNE = ("externs.py", "sines", "--executor", "inline", "--budget", "60", "--trials", "2")
+TUNE = ("externs.py", "sines", "--executor", "inline", "--budget", "150", "--trials", "2")
 
 
 def test_static_buffers_are_marked_everywhere(run: Run, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from .disks import Disk, mounted
 
 pytestmark = pytest.mark.slow
 
-OPTIONS = ("--executor", "inline", "--budget", "20", "--transforms", "reorder,fission")
+OPTIONS = ("--executor", "inline", "--budget", "150", "--transforms", "reorder,fission")
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from .invoke import KERNELS, Answer
 pytestmark = pytest.mark.normal
 
 Run = Callable[..., Answer]
-LIMITED = ("--executor", "inline", "--budget", "20", "--trials", "6", "--size", "n=64")
+LIMITED = ("--executor", "inline", "--budget", "150", "--trials", "6", "--size", "n=64")
 
 
 @pytest.fixture

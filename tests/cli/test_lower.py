@@ -95,12 +95,14 @@ def test_what_is_tuned_takes_the_place_of_the_file(home: Path) -> None:
 
 @pytest.mark.slow
 def test_c_is_run_with_macros_and_headers(home: Path) -> None:
-    """By columns, so that a reorder gains for certain: nothing is written otherwise."""
+    """By columns, so that a reorder gains for certain: nothing is written otherwise. Of two arrays
+    that may overlap, so that no compiler reorders the loops first."""
     (home / "include" / "length.h").write_text("#define LENGTH 512")
     (home / "columns.c").write_text(
         '#include "length.h"\n'
-        "void columns(float x[LENGTH][LENGTH]) { for (int j = 0; j < LENGTH; j++)\n"
-        "    for (int i = 0; i < LENGTH; i++) x[i][j] *= F; }\n"
+        "void columns(float x[LENGTH][LENGTH], float y[LENGTH][LENGTH]) {\n"
+        "    for (int j = 0; j < LENGTH; j++)\n"
+        "        for (int i = 0; i < LENGTH; i++) x[i][j] += F * y[i][j];\n}\n"
     )
     given = ["columns.c", "-D", "F=2.0f", "-I", "include"]
     ran = invoke(home, ["run", *given, *SMALL, "--out", "out"])

@@ -29,7 +29,7 @@ def test_the_run_ends_well(run: Callable[..., Answer], tmp_path: Path) -> None:
     shutil.copy(KERNELS / "dots.py", tmp_path / "dots.py")
     (tmp_path / "logging_set.py").write_text(SET)
     files = ["--target", "scalar", "--instructions", "logging_set.py"]
-    limits = ["--transforms", "use_instruction", "--executor", "inline", "--budget", "10"]
+    limits = ["--transforms", "use_instruction", "--executor", "inline", "--budget", "150"]
     said = run("run", "dots.py", *files, *limits)
     assert said.code == 0, said.err
     assert "1 correct" in said.out

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("schedsearch", "pyproject.toml", "README.md", "LICENSE")
-RUN = ("--executor", "inline", "--budget", "5s", "--trials", "1", "--transforms", "reorder")
+RUN = ("--executor", "inline", "--budget", "150s", "--trials", "1", "--transforms", "reorder")
 
 
 def run(*command: str | Path, home: Path, path: str = "") -> str:

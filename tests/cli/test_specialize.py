@@ -19,7 +19,7 @@ Run = Callable[..., Answer]
 
 TUNE = (
     *("--size", "M=64", "--size", "N=32", "--cc", "gcc", "--executor", "inline"),
-    *("--budget", "60", "--trials", "3", "--transforms", "split,reorder"),
+    *("--budget", "150", "--trials", "3", "--transforms", "split,reorder"),
 )
 
 

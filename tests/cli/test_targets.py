@@ -27,7 +27,7 @@ def my_dot2(acc: [i32][1] @ DRAM, a: [i8][2] @ DRAM, b: [i8][2] @ DRAM):
         acc[0] += a[k] * b[k]
 """
 
-LIMITED = ("--executor", "inline", "--budget", "10", "--trials", "1", "--transforms")
+LIMITED = ("--executor", "inline", "--budget", "150", "--trials", "1", "--transforms")
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def searching(tmp_path: Path) -> subprocess.Popen[str]:
         text=True,
     )
     store = tmp_path / "schedsearch.sqlite"
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + 200
     while time.monotonic() < deadline and search.poll() is None:
         if store.exists():
             with Store.open(store) as opened:
@@ -108,10 +108,10 @@ def test_watch_follows_a_search_until_it_ends(
     while "searching" not in watcher.stdout.readline():
         assert watcher.poll() is None
     searching.send_signal(signal.SIGINT)
-    said, _ = watcher.communicate(timeout=100)
+    said, _ = watcher.communicate(timeout=200)
     assert watcher.returncode == 1
     assert said.splitlines()[-1].startswith("interrupted: ")
-    searching.communicate(timeout=100)
+    searching.communicate(timeout=200)
 
 
 def test_a_killed_search_is_noticed(

@@ -21,7 +21,7 @@ from schedsearch.deploy.recorded import SUFFIX
 from schedsearch.search import session
 from schedsearch.search.setup.budget import Stop
 
-from .invoke import COMMAND, Answer, environment, invoke
+from .invoke import COMMAND, Answer, environment, found_much, invoke
 
 pytestmark = pytest.mark.normal
 
@@ -73,7 +73,7 @@ def program(tmp_path: Path) -> Program:
     return call
 
 
-SHORT = ("--executor", "inline", "--budget", "20s")
+SHORT = ("--executor", "inline", "--budget", "40s")
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_ctrl_c_keeps_what_was_found(program: Program, tmp_path: Path) -> None:
     )
     assert process.stderr is not None
     for line in process.stderr:
-        if re.search(r"searching: best \d", line):
+        if found_much(line):
             break
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=120)

@@ -28,7 +28,7 @@ def my_dot2(acc: [i32][1] @ DRAM, a: [i8][2] @ DRAM, b: [i8][2] @ DRAM):
         acc[0] += a[k] * b[k]
 """
 
-TRIED = ("--executor", "inline", "--budget", "20", "--trials", "1", "--transforms")
+TRIED = ("--executor", "inline", "--budget", "150", "--trials", "1", "--transforms")
 
 DOTS = """
 from dots import dots

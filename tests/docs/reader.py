@@ -12,7 +12,7 @@ from .pages import ROOT, Block
 FEW = ("vectorise_reduction", "reorder")
 """The transforms of the reader's searches, in one process."""
 
-SHORT_RUN = ("--executor", "inline", "--trials", "1", "--budget", "30s")
+SHORT_RUN = ("--executor", "inline", "--trials", "1", "--budget", "150s")
 
 SIZE = re.compile(r"\b(256|512|2048)\b")
 

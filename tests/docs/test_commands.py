@@ -44,7 +44,7 @@ NOT_RUN = {
 """Reasons, by how commands begin or what they contain."""
 
 SHORT = {
-    "run exhaustive": "--executor inline --trials 3 --budget 30s --transforms reorder",
+    "run exhaustive": "--executor inline --trials 3 --budget 150s --transforms reorder",
     "run": " ".join(SHORT_RUN),
     "tune": "--executor inline --budget 16s",
     "check --repair": "--budget 5s",

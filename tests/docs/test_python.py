@@ -48,7 +48,7 @@ def test_the_python_of_a_page_runs(page: Path, reader: Reader) -> None:
 def short(text: str) -> str:
     """With searches that take no time."""
     text = text.replace("budget=120", 'budget=16, executor="inline"')
-    text = text.replace("budget=60", 'budget=30, trials=1, executor="inline"')
+    text = text.replace("budget=60", 'budget=150, trials=1, executor="inline"')
     return re.sub(r"\b(tune|explore)\(([^,)]+)(?!.*transforms=)", rf"\1(\2, transforms={FEW}", text)
 
 

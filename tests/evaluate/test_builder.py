@@ -166,7 +166,7 @@ def test_endless_compilation_is_cut_off(
     failure = fresh.build(code, 0.3)
     assert isinstance(failure, Failure)
     assert failure.outcome is Outcome.TIMEOUT
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 

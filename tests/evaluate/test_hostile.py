@@ -123,7 +123,7 @@ def test_endless(bench: Bench, builder: Builder, home: Path, body: str) -> None:
     assert isinstance(result, Failure)
     assert result.outcome is Outcome.TIMEOUT
     assert "verifying with" in result.message
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 120
 
 
 @pytest.mark.normal

@@ -177,13 +177,14 @@ def test_a_procedure_that_takes_too_long_is_not_called(builder: Builder, tmp_pat
     baseline = bench.time_baseline(PLAN).result
     assert isinstance(baseline, Measurement)
     assert dict(baseline.host)[EXTRAPOLATED] == "1/10"
-    assert baseline.ratio.value == pytest.approx(1, rel=0.5)
+    assert 0.3 < baseline.ratio.value < 3
     timed = bench.evaluate(right, PLAN, bench.standard).result
     assert isinstance(timed, Measurement)
     assert timed.as_written
     assert timed.reference == bench.baseline.code_key
-    assert baseline.candidate_ns == pytest.approx(timed.candidate_ns * timed.ratio.value, rel=0.5)
-    assert timed.ratio.value > 0.2, "the part alone takes a tenth of that"
+    # The part alone takes a tenth of that.
+    assert 0.3 < baseline.candidate_ns / (timed.candidate_ns * timed.ratio.value) < 3
+    assert timed.ratio.value > 0.2
 
 
 @pytest.mark.normal

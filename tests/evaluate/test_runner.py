@@ -89,7 +89,7 @@ def test_wall_clock_limit(script: str, tmp_path: Path) -> None:
     failure, _ = speak(tmp_path, script, wall_s=0.5)
     assert failure is not None
     assert failure.outcome is Outcome.TIMEOUT
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 50
 
 
 def test_grandchildren_that_hold_the_channel_do_not_delay_the_result(tmp_path: Path) -> None:
@@ -97,4 +97,4 @@ def test_grandchildren_that_hold_the_channel_do_not_delay_the_result(tmp_path: P
     start = time.monotonic()
     failure, _ = speak(tmp_path, script, wall_s=60)
     assert failure is None
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 50

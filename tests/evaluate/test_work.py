@@ -55,7 +55,7 @@ def test_triangle() -> None:
     n = 1_000_000
     start = time.monotonic()
     big = work(procs.triangle, n=n).flops
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 60
     assert big == pytest.approx(n * (n - 1), rel=1e-3)
 
 

@@ -127,10 +127,10 @@ def test_a_check_does_without_what_takes_long_to_load(lock: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_slower_than_pinned_is_a_regression(lock: Path, run: Run) -> None:
-    """Truly slower machine code; twice the time, since the machine may be loud."""
+    """Truly slower machine code; four times the time, since the machine may be loud."""
     (entry,) = read_lock(lock).entries
-    made = plant(entry, lock.parent, lock.parent / "bench", 1.0)
-    assert made.times.value > 1.5
+    made = plant(entry, lock.parent, lock.parent / "bench", 3.0)
+    assert made.times.value > 2.0
     slow = planted(lock, made)
     outs = ["--json", "found.json", "--junit", "found.xml", "--markdown", "found.md"]
     answer = run("check", "--cc", slow, *outs)
@@ -348,7 +348,7 @@ def test_an_instruction_whose_c_is_wrong_is_found(run: Run, tmp_path: Path) -> N
     shutil.copy(KERNELS / "dots.py", tmp_path)
     (tmp_path / "my_set.py").write_text(FORGETFUL)
     files = ["--target", "scalar", "--instructions", "my_set.py"]
-    limits = ["--transforms", "use_instruction", "--executor", "inline", "--budget", "10"]
+    limits = ["--transforms", "use_instruction", "--executor", "inline", "--budget", "150"]
     assert run("run", "dots.py", *files, *limits).code == 0
     with Store.open(tmp_path / "schedsearch.sqlite", create=False) as store:
         (scope,) = store.scopes()
@@ -445,7 +445,7 @@ def test_entries_of_other_processors_are_guarded_all_the_same(lock: Path, run: R
     assert "same machine code" in answer.out
     assert re.search(r"^  processor was another, is [\w -]+$", answer.out, re.MULTILINE)
     (entry,) = read_lock(lock).entries
-    slow = planted(lock, plant(entry, lock.parent, lock.parent / "bench", 1.0))
+    slow = planted(lock, plant(entry, lock.parent, lock.parent / "bench", 3.0))
     assert run("check", "--cc", slow).code == 1
 
 
@@ -461,7 +461,7 @@ def test_entries_of_other_machines_are_skipped(lock: Path, run: Run, isa: str, w
 
 def test_one_size_that_is_a_constant_and_one_that_is_not(run: Run, tmp_path: Path) -> None:
     shutil.copy(KERNELS / "sized.py", tmp_path)
-    limits = ["--executor", "inline", "--budget", "20", "--trials", "1", "--transforms", "split"]
+    limits = ["--executor", "inline", "--budget", "150", "--trials", "1", "--transforms", "split"]
     assert run("run", "sized.py", "--size", "M=64", "--specialize", *limits).code == 0
     with Store.open(tmp_path / "schedsearch.sqlite", create=False) as store:
         (scope,) = store.scopes()

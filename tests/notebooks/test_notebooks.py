@@ -16,7 +16,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 SMALL = {
     "N": 64,
-    "SEARCH": {"budget": 5, "trials": 2, "executor": "inline"},
+    "SEARCH": {"budget": 150, "trials": 2, "executor": "inline"},
     "SPACES": ROOT / "benchmarks/spaces",
     "SEEDS": 3,
 }

@@ -111,7 +111,7 @@ class Joined:
         (self.folder / name).mkdir()
         command = (
             "run", str(HERE / "kernels" / "product.py"), "--transforms", "reorder",
-            "--budget", "60", "--trials", "2", "--json", "--ray-address", self.address,
+            "--budget", "150", "--trials", "2", "--json", "--ray-address", self.address,
         )  # fmt: skip
         environment = os.environ | ON_LOOPBACK | WITHOUT_PATIENCE | {"RAY_AUTH_TOKEN": secret}
         return subprocess.run(

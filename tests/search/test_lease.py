@@ -148,7 +148,7 @@ def test_other_users_have_the_same_lock(everybodys: Path) -> None:
 @pytest.mark.normal
 @needs_root
 def test_another_user_stalls_nobody(everybodys: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, patience, told = everybodys / "lock", Patience(0.2, share=0.0), list[str]()
+    path, patience, told = everybodys / "lock", Patience(2.0, share=0.0), list[str]()
     path.touch()
     other, pipe = as_nobody(keep, path)
     assert pipe.recv() == "held"
@@ -157,7 +157,7 @@ def test_another_user_stalls_nobody(everybodys: Path, capsys: pytest.CaptureFixt
             pass
     begin = time.monotonic()
     with lent(path, patience):
-        assert time.monotonic() - begin < 0.1, "patience is for all waits together"
+        assert time.monotonic() - begin < 2.0, "patience is for all waits together"
     assert told == [f"process {other.pid} of user nobody"] * 5
     said = capsys.readouterr().err
     assert said.count("\n") == 1

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -45,7 +46,7 @@ def measured() -> Iterator[tuple[threading.Event, threading.Event]]:
     def measure() -> None:
         with measuring_slot():
             begun.set()
-            end.wait(10)
+            end.wait(60)
 
     thread = threading.Thread(target=measure)
     thread.start()
@@ -65,7 +66,7 @@ def test_computing_waits_for_measuring_to_end(
     measured: tuple[threading.Event, threading.Event],
 ) -> None:
     begun, end = measured
-    begun.wait(10)
+    assert begun.wait(60)
     computed = threading.Event()
 
     def compute() -> None:
@@ -76,7 +77,7 @@ def test_computing_waits_for_measuring_to_end(
     thread.start()
     assert not computed.wait(0.2)
     end.set()
-    assert computed.wait(10)
+    assert computed.wait(60)
     thread.join()
 
 
@@ -91,12 +92,12 @@ def test_several_compute_together_and_measuring_waits_for_all() -> None:
         thread = threading.Thread(target=measure)
         thread.start()
         assert not begun.wait(0.2)
-    assert begun.wait(10)
+    assert begun.wait(60)
     thread.join()
 
 
-def slot_is_free() -> bool:
-    with turns.slot_file().open("a") as slot:
+def is_free(what: str) -> bool:
+    with turns.slot_file(what).open("a") as slot:
         try:
             fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -105,7 +106,8 @@ def slot_is_free() -> bool:
 
 
 def test_a_long_turn_is_offered_to_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "TURN_S", 0.3)
+    now = 0.0
+    monkeypatch.setattr(turns, "time", SimpleNamespace(monotonic=lambda: now))
     turn, begun = SharedTurn(), threading.Event()
 
     def measure() -> None:
@@ -115,36 +117,39 @@ def test_a_long_turn_is_offered_to_who_waits(monkeypatch: pytest.MonkeyPatch) ->
     with turn:
         thread = threading.Thread(target=measure)
         thread.start()
-        turn.offer()
-        assert not begun.is_set(), "too early"
-        while slot_is_free():
+        while is_free("measuring"):
             time.sleep(0.01)
-        time.sleep(0.4)
+        now = turns.TURN_S
+        turn.offer()
+        assert not begun.wait(0.2), "too early"
+        now = 1.1 * turns.TURN_S
         turn.offer()
         assert begun.is_set()
     thread.join()
 
 
 def test_who_has_measured_comes_after_who_waits() -> None:
-    """Two that measure again and again, as runs do: neither gets ahead by more than one, unless
-    the system holds the other up for longer than a turn takes."""
+    """Two that measure again and again, as runs do. Each measures until the other waits."""
     order: list[int] = []
     both = threading.Barrier(2)
 
     def measure(number: int) -> None:
-        both.wait(10)
+        both.wait(60)
         for _ in range(10):
             with measuring_slot():
                 order.append(number)
-                time.sleep(0.05)
+                patience = time.monotonic() + 60
+                while is_free("next") and order.count(1 - number) < 10:
+                    assert time.monotonic() < patience, "the other never waits"
+                    time.sleep(0.01)
 
     threads = [threading.Thread(target=measure, args=(number,)) for number in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    ahead = [order[: end + 1].count(0) - order[: end + 1].count(1) for end in range(len(order))]
-    assert max(map(abs, ahead)) <= 2
+    assert order == 10 * order[:2]
+    assert set(order) == {0, 1}
 
 
 def test_workers_leave_the_measuring_cores(target: Target) -> None:
