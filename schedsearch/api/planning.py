@@ -161,7 +161,7 @@ def make_plan(
             continue
         phase(f"looking at {each.called.proc}")
         try:
-            planned.append(_planned(each, options, files))
+            planned.append(_planned(each, options, files, phase))
         except UserError as error:
             refused.append(f"{_name(each.called)}: {error}")
     if not calls:
@@ -179,7 +179,9 @@ def best_stored(store: Store, subject: Subject) -> StoredCandidate | None:
     return best_of(store, scope) if scope else None
 
 
-def _planned(counted: Counted, options: Options, files: Sequence[Path]) -> Planned:
+def _planned(
+    counted: Counted, options: Options, files: Sequence[Path], phase: Callable[[str], None]
+) -> Planned:
     """Raises UserError if it cannot be tuned."""
     called = counted.called
     file = _file(called, files)
@@ -191,7 +193,7 @@ def _planned(counted: Counted, options: Options, files: Sequence[Path]) -> Plann
         raise UserError("its recording lacks sizes of it; record the program again")
     if proc_key(mirror(subject.source.named(called.proc))) != called.key:
         raise UserError(f"it has changed in {file} since it was recorded; record the program again")
-    with measuring_slot():
+    with measuring_slot(phase):
         roof = roof_of(subject.builder, subject.target, subject.work)
     call_s = max(counted.seconds / counted.calls, LEAST_CALL_S)
     return Planned(own, subject, roof, counted.calls, call_s, _stored_s(own, subject))

@@ -98,7 +98,7 @@ class Search(Statistics):
         than the search's, and if the procedure cannot be loaded."""
         if self.procedure is None:
             return ()
-        return ceilings(self.procedure, self.workload, self.target)
+        return ceilings(self.procedure, self.workload, self.target, self.tell)
 
     def __repr__(self) -> str:
         counts = fmt.outcomes(self.store.outcomes(self.scope))

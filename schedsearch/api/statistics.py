@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Statistics:
     """Of a run, and of the search tree that it and the other runs of its kind have grown. `file`
-    is where the procedure is now, if it has moved."""
+    is where the procedure is now, if it has moved; `tell` hears what is waited for."""
 
     store: Store
     run: Run
     file: Path | None = None
+    tell: Callable[[str], None] = field(default=lambda text: None, repr=False, compare=False)
 
     @property
     def scope(self) -> Scope:

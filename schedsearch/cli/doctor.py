@@ -20,6 +20,7 @@ from schedsearch.cli.options import (
     JsonOption,
     TargetOption,
 )
+from schedsearch.cli.telling import say
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, Measurement, Target, TimingKind
@@ -147,11 +148,11 @@ def _measure(
         subject = load_subject(
             file, None, {}, cc, target_request=target_request, instructions=instructions, fp=fp
         )
-        with measuring_slot():
+        with measuring_slot(say):
             peaks = _roofs(console, subject)
         with console.status("timing a kernel against itself ..."):
             bench = bench_of(subject, Path(scratch, "bench"))
-            with measuring_slot():
+            with measuring_slot(say):
                 found = bench.time_baseline(NOISE).result
         noise = _noise(console, found)
         layers = ["limits", *bench.sandbox.layers]

@@ -14,7 +14,7 @@ from schedsearch.api.report import write_report
 from schedsearch.api.searched import Search, find_run
 from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
-from schedsearch.cli.telling import told, typed
+from schedsearch.cli.telling import say, told, typed
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.records import PeerComparison
 from schedsearch.peers.against import parse_against
@@ -53,12 +53,12 @@ def report(
     for each in instructions or ():
         load_instructions(each)
     with Store.open(store, create=False) as opened:
-        print("replaying the fastest schedules ...", file=sys.stderr)
-        search = Search(opened, find_run(opened, wanted), file)
+        say("replaying the fastest schedules ...")
+        search = Search(opened, find_run(opened, wanted), file, say)
         if isinstance(search.loaded, UserError):
-            print(f"without code: {search.loaded}", file=sys.stderr)
+            say(f"without code: {search.loaded}")
         if isinstance(search.loaded, UnnamedFileError):
-            print(f"  {typed(*search.loaded.words)}", file=sys.stderr)
+            say(f"  {typed(*search.loaded.words)}")
         beside = _beside(search, requests, instructions or ()) if requests else []
         write_report(search, out, beside)
     print(out)

@@ -23,6 +23,11 @@ def told() -> Iterator[Callable[[str], None]]:
         yield lambda text: console.print(text, markup=False, soft_wrap=True)
 
 
+def say(text: str) -> None:
+    """A line of its own."""
+    print(text, file=sys.stderr)
+
+
 def typed(*more: str, without: str = "") -> str:
     """The command line as typed, but for passwords and the word `without`, and `more`."""
     words = [without_password(word) for word in sys.argv[1:] if word != without]

@@ -147,7 +147,7 @@ def _timed(
     def visit() -> Visit | None:
         nonlocal waited
         begin = time.monotonic()
-        with measuring_slot(lambda holder: tell(f"waiting for {holder} to end its measurement")):
+        with measuring_slot(tell):
             waited += time.monotonic() - begin
             result = bench.evaluate(today, plan, anchor).result
         if not isinstance(result, Failure):

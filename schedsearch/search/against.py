@@ -31,6 +31,6 @@ def compare_with_peers(
             code.proc,
             cache_dir() / "artifacts",
         )
-        with measuring_slot(lambda holder: tell(f"waiting for {holder} to end its measurement")):
+        with measuring_slot(tell):
             tell(f"comparing {subject.name} with {', '.join(requests)}")
             return compare(kernel, requests)

@@ -48,9 +48,9 @@ def measure_baseline(bench: Bench, subject: Subject, phase: Callable[[str], None
     Raises UserError if the procedure cannot be measured."""
     waited = []
 
-    def waiting(holder: str) -> None:
-        waited.append(holder)
-        phase(f"waiting for {holder} to end its measurement")
+    def waiting(text: str) -> None:
+        waited.append(text)
+        phase(text)
 
     with measuring_slot(waiting):
         if waited:

@@ -173,7 +173,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
     for each in not_shipped(subject.target.instructions):
         remember(Path(each.path), each.digest)
     if options.threads > 1:
-        with measuring_slot():  # before workers start on those cores
+        with measuring_slot(listener.phase):  # before workers start on those cores
             roof_of(subject.builder, subject.target, subject.work)
     with in_use(), Store.open(options.store) as store:
         scope = store.register(subject.workload, subject.target, subject.source.text)

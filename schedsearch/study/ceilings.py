@@ -17,6 +17,7 @@ from schedsearch.core.text_file import write_text
 from schedsearch.evaluate.build.disk import disk_explained
 from schedsearch.evaluate.roof.ceilings import Ceilings, measure_ceilings
 from schedsearch.evaluate.roof.work import count_work
+from schedsearch.search.engine.minimal import Tell
 from schedsearch.search.reloading import bound
 from schedsearch.search.setup.subject import builder_of, cache_dir
 from schedsearch.search.workers.core_sharing import measuring_slot
@@ -26,9 +27,12 @@ from schedsearch.transforms.exo.mirror import mirror
 PART = "ceilings"
 
 
-def ceilings(procedure: Any, workload: Workload, target: Target) -> Ceilings:
+def ceilings(
+    procedure: Any, workload: Workload, target: Target, tell: Tell = lambda text: None
+) -> Ceilings:
     """Of the machine that `target` is, for the traffic of the procedure as written. None of another
-    machine than this one, unless they were measured there with the same cache directory."""
+    machine than this one, unless they were measured there with the same cache directory.
+    `tell` hears what they wait for."""
     ast = mirror(procedure)
     streams = count_work(ast, bound(workload, ast)).streams
     mix = streams.read, streams.written, streams.updated
@@ -38,7 +42,7 @@ def ceilings(procedure: Any, workload: Workload, target: Target) -> Ceilings:
         return kept
     try:
         native = here(target)
-        with measuring_slot():
+        with measuring_slot(tell):
             found = measure_ceilings(builder_of(native), native, streams)
     except UserError:  # another machine, or one that is too busy: the picture does without
         return ()

@@ -88,7 +88,7 @@ def _shortened(
     artifact = _build(session, shortener, shortest)
     if artifact.code_key != original.code_key:
         tell(f"comparing {len(shortest)} rewrites with all {len(whole)}, on fresh rounds")
-        found = _timed(session, artifact, CONFIRM, Anchor(original, original.code_key))
+        found = _timed(session, artifact, CONFIRM, Anchor(original, original.code_key), tell)
         if isinstance(found, Measurement) and no_slower(found):
             against = found
         else:
@@ -98,7 +98,7 @@ def _shortened(
     tell("confirming")
     anchor = bench.standard
     call_s = session.setting.baseline.call_s / anchor.scale
-    measured = _timed(session, artifact, confirm(call_s), anchor)
+    measured = _timed(session, artifact, confirm(call_s), anchor, tell)
     if isinstance(measured, Failure):
         raise UserError(
             f"candidate {candidate.id} could not be measured now: {measured.outcome}: "
@@ -136,9 +136,9 @@ def _build(session: Session, shortener: Shortener, trace: Trace) -> Artifact:
 
 
 def _timed(
-    session: Session, artifact: Artifact, plan: TimingPlan, anchor: Anchor
+    session: Session, artifact: Artifact, plan: TimingPlan, anchor: Anchor, tell: Tell
 ) -> Measurement | Failure:
-    with measuring_slot():
+    with measuring_slot(tell):
         return session.bench.evaluate(artifact, plan, anchor).result
 
 

@@ -367,7 +367,7 @@ def test_bandwidths_of_levels_are_measured_once_for_who_looks(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(ceilings, "measuring_slot", lambda: nullcontext())
+    monkeypatch.setattr(ceilings, "measuring_slot", nullcontext)
     asked = []
 
     def measured(builder: Builder, target: Target, streams: Streams) -> Ceilings:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from api.test_report import data_of
 
 from schedsearch.store.database import Store
+from schedsearch.study import ceilings
 
 from .invoke import Answer
 
@@ -35,6 +37,22 @@ def test_a_report_has_the_best_in_every_form(tuned: Path, run: Run) -> None:
     assert "; C " in forms["Assembly"] or "objdump" in forms["Assembly"]
     parent = data["details"][str(best.parent_id)]["forms"]
     assert data["texts"][parent["Exo"]] != forms["Exo"]
+
+
+def test_a_report_says_that_it_waits_for_others(
+    tuned: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def busy(tell: Callable[[str], None]) -> Iterator[None]:
+        tell("waiting for process 7 to end its measurement")
+        yield
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tuned / "empty"))
+    monkeypatch.setattr(ceilings, "measuring_slot", busy)
+    monkeypatch.setattr(ceilings, "measure_ceilings", lambda *machine: ())
+    answer = run("report")
+    assert "waiting for process 7 to end its measurement\n" in answer.err
+    assert answer.out == "report.html\n"
 
 
 def test_what_cannot_be_reported_is_explained(tuned: Path, run: Run) -> None:

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -168,3 +169,19 @@ def test_workers_leave_the_measuring_cores(target: Target) -> None:
 def test_measuring_cores_are_distinct_and_as_many_as_threads() -> None:
     for threads in range(1, len(usable_cores()) + 1):
         assert len(set(measuring_cores(threads))) == threads
+
+
+@pytest.mark.parametrize("lock", ["measuring", "next"])
+def test_who_waits_says_for_whom(lock: str) -> None:
+    """Also who waits behind another that waits."""
+    heard: list[str] = []
+    with ExitStack() as other:
+        other.enter_context(turns._slot(lock))
+
+        def told(text: str) -> None:
+            heard.append(text)
+            other.close()
+
+        with measuring_slot(told):
+            pass
+    assert heard == [f"waiting for process {os.getpid()} to end its measurement"]

@@ -120,7 +120,7 @@ class Shortener:
             if not isinstance(built, Artifact):
                 return False
             if built.binary_key not in known:
-                with measuring_slot():
+                with measuring_slot(self.tell):
                     found = bench.evaluate(built, COMPARE, anchor).result
                 known[built.binary_key] = isinstance(found, Measurement) and no_slower(found)
             return known[built.binary_key]

@@ -50,14 +50,18 @@ def _slot(
 
 
 @contextmanager
-def measuring_slot(waiting: Callable[[str], None] = lambda holder: None) -> Iterator[None]:
+def measuring_slot(tell: Callable[[str], None] = lambda text: None) -> Iterator[None]:
     """Wait until no other process measures on this machine, and processes that take turns with
-    measuring have stopped; keep others waiting. `waiting` hears which process has to end first.
+    measuring have stopped; keep others waiting. `tell` hears which process has to end first.
 
     A process that waits holds the lock `next`, so that one that has just measured comes after it.
     """
+
+    def waiting(holder: str) -> None:
+        tell(f"waiting for {holder} to end its measurement")
+
     with ExitStack() as held:
-        with _slot("next"):
+        with _slot("next", waiting=waiting):
             held.enter_context(_slot("measuring", waiting=waiting))
         held.enter_context(_slot("computing"))
         yield
