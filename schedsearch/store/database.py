@@ -483,7 +483,8 @@ class Store(Closeable):
         the fastest first. Of a schedule in several trees, what the last one found out counts.
 
         Ranked by what all their timings say together (`ranking.joint`), else by the latest
-        measurement; equal ones by id.
+        measurement; equal ones by id. The fastest confirmed one is before those that are not, and
+        are not surely faster.
         """
         with self._read() as connection:
             ids = ranking.best_ids(connection, scope, limit)

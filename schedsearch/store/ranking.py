@@ -62,7 +62,11 @@ _TIMINGS = (
 def best_ids(connection: Connection, scope: Scope, limit: int) -> list[int]:
     """The fastest of all trees of the scope's workload and target, by all their timings together.
     A candidate that was only screened, and is not among the fastest, is ranked by that screening.
-    If several trees have the same schedule, the latest one's timings count."""
+    If several trees have the same schedule, the latest one's timings count.
+
+    The fastest that was confirmed comes before all that were not and are not surely faster: among
+    many that are equal, luck puts one of the others first.
+    """
     later = exists().where(
         _Later.workload_id == CandidateRow.workload_id,
         _Later.target_id == CandidateRow.target_id,
@@ -71,15 +75,30 @@ def best_ids(connection: Connection, scope: Scope, limit: int) -> list[int]:
         _Later.outcome.is_not(None),
     )
     alone = (
-        select(MeasurementRow.candidate_id, MeasurementRow.speedup)
+        select(
+            MeasurementRow.candidate_id,
+            MeasurementRow.kind,
+            MeasurementRow.speedup,
+            MeasurementRow.low,
+            CandidateRow.parent_id,
+        )
         .join(CandidateRow)
         .where(of_pair(CandidateRow, scope), CandidateRow.outcome == Outcome.CORRECT, ~later, RANKS)
         .order_by(MeasurementRow.speedup.desc(), MeasurementRow.candidate_id)
     )
-    speedups = {row.candidate_id: row.speedup for row in connection.execute(alone)}
-    together = joint(connection, scope, list(speedups)[: max(limit, _CLOSE_LOOK)])
-    speedups |= {id_: found.value for id_, found in together.items() if id_ in speedups}
-    return sorted(speedups, key=lambda id_: (-speedups[id_], id_))[:limit]
+    rows = {row.candidate_id: row for row in connection.execute(alone)}
+    speedups = {id_: Estimate(row.speedup, row.low) for id_, row in rows.items()}
+    together = joint(connection, scope, list(rows)[: max(limit, _CLOSE_LOOK)])
+    speedups |= {id_: found for id_, found in together.items() if id_ in rows}
+    confirmed = {id_ for id_, row in rows.items() if row.kind == TimingKind.CONFIRM}
+    top = max((speedups[id_].value for id_ in confirmed), default=0.0)
+
+    def place(id_: int) -> tuple[float, bool, float, int]:
+        found, root = speedups[id_], rows[id_].parent_id is None
+        lucky = id_ not in confirmed and not root and found.low <= top < found.value
+        return -top if lucky else -found.value, lucky, -found.value, id_
+
+    return sorted(rows, key=place)[:limit]
 
 
 def joint(

@@ -81,6 +81,28 @@ def test_best_is_ordered_as_if_timed_again_together(path: Path) -> None:
         assert speedups[0] / speedups[2] == pytest.approx(1 / 0.95, rel=0.01)
 
 
+@pytest.mark.parametrize(("screened", "first"), [(10.1, A), (10.4, A), (20.0, B)])
+def test_who_was_confirmed_is_before_who_was_lucky(
+    path: Path, screened: float, first: Trace
+) -> None:
+    """Unless the other is surely faster. It is before all that are slower."""
+    with Store.open(path) as store:
+        scope = begin(store)
+        lucky, slower = (B, timed("screen", screened)), (C, timed("confirm", 9.0))
+        session(store, scope, lucky, slower, (A, timed("confirm", 10.0)))
+        found = [c.record.trace for c in store.best(scope)]
+        assert found == [*([A, B] if first == A else [B, A]), C]
+        assert [c.record.trace for c in store.best(scope, 1)] == [first]
+
+
+def test_what_was_written_is_known_without_a_confirmation(path: Path) -> None:
+    with Store.open(path) as store:
+        scope = begin(store)
+        root = replace(timed("baseline", 1.0), rounds=(Round((100.0,), (100.0,)),) * 3)
+        session(store, scope, (ROOT, root), (A, timed("confirm", 0.99)))
+        assert [c.record.trace for c in store.best(scope)] == [ROOT, A]
+
+
 def test_a_reference_that_was_only_screened_is_a_link(path: Path) -> None:
     """As of a run that was interrupted before it confirmed anything."""
     with Store.open(path) as store:
