@@ -48,7 +48,7 @@ class Client:
             "Origin": self.server.origin,
             "Host": f"127.0.0.1:{self.server.server_port}",
         } | headers
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=200)
         text = body if isinstance(body, str) or body is None else json.dumps(body)
         given = {name: value for name, value in own.items() if value}
         method = method or ("GET" if text is None else "POST")

@@ -44,7 +44,7 @@ def asked(address: str, path: str, body: object = None) -> tuple[int, dict[str, 
     assert where.port
     cookie = f"schedsearch-{where.port}={where.query.removeprefix('token=')}"
     headers = {"Cookie": cookie, "Origin": f"http://{where.netloc}"}
-    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=60)
+    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=200)
     method, text = ("GET", None) if body is None else ("POST", json.dumps(body))
     connection.request(method, path, body=text, headers=headers)
     answer = connection.getresponse()
@@ -69,7 +69,7 @@ def test_a_candidate_is_looked_at_pinned_and_exported(tuned: Path) -> None:
         for path in str(exported["done"]).removeprefix("Written: ").rstrip(".").split(", "):
             assert Path(path).is_file()
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=200)
         assert process.returncode == 0
         assert "no longer served" in said
         assert "Traceback" not in said
@@ -82,7 +82,7 @@ def test_it_ends_in_the_background_of_a_script_too(tuned: Path) -> None:
     try:
         with served(tuned) as (process, _):
             process.terminate()
-            assert process.wait(timeout=60) == 128 + signal.SIGTERM
+            assert process.wait(timeout=200) == 128 + signal.SIGTERM
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -56,7 +56,7 @@ def started() -> Iterator[RayCluster]:
                 found = [said.read()[-2000:], *logs(Path(folder))]
                 raise RuntimeError("\n".join(["Ray's head did not start:", *found]))
             yield RayCluster(address, secret, process)
-            process.communicate(timeout=60)
+            process.communicate(timeout=200)
         finally:
             process.kill()
 

@@ -609,19 +609,18 @@ def test_ctrl_c_while_shortening_keeps_the_best(store: Store) -> None:
 
 def test_the_end_has_its_share_of_the_budget(store: Store) -> None:
     """However long it took to begin, a part is left to search."""
-    begin = time.monotonic()
     searches = {
         waited: start(
             store,
             World({}),
             strategy=make_strategy("random"),
             budget=Budget(60.0),
-            began=begin - waited,
+            began=time.monotonic() - waited,
         )
         for waited in (0.0, 50.0)
     }
     assert searches[0.0].search_s == pytest.approx(60.0 - CLOSING_S)
-    assert searches[50.0].search_s == pytest.approx(50.0 + 0.4 * 60.0, abs=1.0)
+    assert searches[50.0].search_s == pytest.approx(50.0 + 0.4 * 60.0, abs=5.0)
 
 
 @pytest.mark.normal

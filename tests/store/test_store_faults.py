@@ -112,7 +112,12 @@ def test_killed_at_any_moment(context: ForkServerContext, where: str) -> None:
     for _ in range(KILLS[place]):
         acknowledged += write_until_killed(context, where, moments.uniform(0.0, longest_s))
         check_store(where, acknowledged)
-    assert {what for what, _ in acknowledged} == {"run", "root", "expanded", "measured"}
+    all_kinds = {"run", "root", "expanded", "measured"}
+    while (kinds := {what for what, _ in acknowledged}) != all_kinds and longest_s < 100.0:
+        longest_s *= 2  # the machine is busy
+        acknowledged += write_until_killed(context, where, longest_s)
+        check_store(where, acknowledged)
+    assert kinds == all_kinds
 
 
 @pytest.mark.parametrize("place", sorted(PLACES))
