@@ -11,8 +11,8 @@ class ElementType:
 
     `harness` is the type's position in the enum of `evaluate/runtime/harness.h`, `bounds` are
     the least and the greatest integer. `x86` and `neon` are the suffixes of intrinsics, for
-    f16 of those that move it; types without `x86` have no vector code. `plain`: C computes in the type itself, and there are
-    vector registers of it that procedures can declare.
+    f16 of those that move it; types without `x86` have no vector code. `plain`: C computes in the
+    type itself, and there are vector registers of it that procedures can declare.
     """
 
     bits: int

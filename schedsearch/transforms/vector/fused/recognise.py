@@ -124,7 +124,7 @@ def _computable(stmt: q.Assign | q.Reduce) -> bool:
     for node in q.walk_expr(stmt.rhs):
         match node:
             case q.Const():
-                if value == "f16" and np.float16(node.value) != node.value:
+                if value == "f16" and float(np.float16(node.value)) != node.value:
                     return False
             case q.Extern() if value == "f16":
                 return False
