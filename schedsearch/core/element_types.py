@@ -10,9 +10,9 @@ class ElementType:
     """A row of the table.
 
     `harness` is the type's position in the enum of `evaluate/runtime/harness.h`, `bounds` are
-    the least and the greatest integer. `x86` and `neon` are the suffixes of intrinsics; types
-    without `x86` have no vector code. `plain`: C computes in the type itself, and there are
-    vector registers of it that procedures can declare.
+    the least and the greatest integer. `x86` and `neon` are the suffixes of intrinsics, for
+    f16 of those that move it; types without `x86` have no vector code. `plain`: C computes in the
+    type itself, and there are vector registers of it that procedures can declare.
     """
 
     bits: int
@@ -27,7 +27,7 @@ class ElementType:
 
 ELEMENT_TYPES = {
     "R": ElementType(32, "float", "float32", 1),
-    "f16": ElementType(16, "_Float16", "float16", 0),
+    "f16": ElementType(16, "_Float16", "float16", 0, None, "epi16", "f16"),
     "f32": ElementType(32, "float", "float32", 1, None, "ps", "f32", plain=True),
     "f64": ElementType(64, "double", "float64", 2, None, "pd", "f64", plain=True),
     "i8": ElementType(8, "int8_t", "int8", 3, (-128, 127), "epi8", "s8"),

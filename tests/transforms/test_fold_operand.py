@@ -44,6 +44,8 @@ SIZES = {
     "lower": [{"n": 1}, {"n": 13}],
     "above": [{"n": 1}, {"n": 13}],
     "upper": [{"n": 1}, {"n": 13}],
+    "converted": [{"M": 1, "N": 1, "K": 1}, {"M": 5, "N": 18, "K": 3}],
+    "of_a_triangle": [{"n": 1}, {"n": 13}],
 }
 
 
@@ -76,9 +78,20 @@ def test_an_operand_takes_all_factors_of_its_loops_with_it() -> None:
     assert operands("truncated") == {"s * A[i, k]"}  # rounded otherwise, it may be truncated so
 
 
-@pytest.mark.parametrize("name", ["plain", "overwritten", "integers"])
+@pytest.mark.parametrize("name", ["plain", "overwritten", "integers", "scalars_that_stay"])
 def test_proposes_nothing_else(name: str) -> None:
     assert operands(name) == set()
+
+
+def test_scalars_that_loops_compute_again_become_arrays() -> None:
+    assert operands("converted") == {"A[i, k]", "B[k, j]"}
+    assert operands("of_a_triangle") == {"(A[i, k] + A[k, k])"}
+    [(_, first), _] = folded("converted")
+    alloc, fill, nest = first.ast.body
+    assert isinstance(alloc, q.Alloc)
+    assert (alloc.type, [show_affine(extent) for extent in alloc.shape]) == ("f64", ["M", "K"])
+    assert isinstance(fill, q.For)
+    assert isinstance(nest, q.For)
 
 
 def test_loops_that_may_be_empty_stay_where_the_operand_does_not_depend_on_them() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import element_bits
 from schedsearch.core import ast as q
@@ -58,7 +59,8 @@ def may_overlap(proc: q.Proc, target: Target) -> frozenset[q.Var]:
 
 def vectorisable(loop: q.For, scalars: Container[q.Var], pointers: Collection[q.Var]) -> bool:
     """Whether a compiler would vectorise `loop`: only simple statements, writes that
-    move by one element per iteration or reduce into a scalar, reads by one or none.
+    move by one element per iteration or reduce into a scalar, reads by one or none. Elements of
+    f16 are converted one by one.
 
     `pointers` are arrays that may overlap, as far as the compiler knows. If there are none,
     it may keep an array element that does not move as a scalar; if there are, it compares
@@ -71,6 +73,8 @@ def vectorisable(loop: q.For, scalars: Container[q.Var], pointers: Collection[q.
     stores: set[Element] = set()
     for stmt in loop.body:
         if isinstance(stmt, q.Assign | q.Reduce):
+            if "f16" in (stmt.type, *(each.type for each in reads(stmt.rhs))):
+                return False
             moves = stride((stmt.buf, stmt.idx), loop.iter)
             alone = stmt.buf in scalars or (not pointers and moves == 0)
             reduces = alone and reduction(stmt) is not None

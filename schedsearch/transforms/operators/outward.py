@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
-from schedsearch.analysis.accesses import written_buffers
-from schedsearch.analysis.ranges import Ranges, bounds
+from schedsearch.analysis.accesses import reads, written_buffers
+from schedsearch.analysis.ranges import Ranges, bounds, trips
 from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
@@ -38,6 +39,11 @@ def changes(loop: q.For, used: frozenset[q.Var]) -> bool:
     return bool(used & (written_buffers(loop.body) | local))
 
 
+def unchanging(loops: Iterable[q.For], used: frozenset[q.Var]) -> Iterator[q.For]:
+    """The first of `loops`, as long as none gives any of `used` another value."""
+    return takewhile(lambda loop: not changes(loop, used), loops)
+
+
 def lengths(loops: Iterable[q.For], kept: Collection[q.Var]) -> dict[q.Var, q.Affine]:
     """Of the loops of `kept`, the innermost first: for `k < i` and `i < n` that of `k` is `n`."""
     found: dict[q.Var, q.Affine] = {}
@@ -57,6 +63,26 @@ def never_negative(loops: Sequence[q.For], kept: Collection[q.Var], ranges: Rang
     ends = {loop.iter: loop.hi for loop in loops}
     found = lengths(loops, kept).items()
     return all(end == ends[var] or bounds(end, ranges)[0] >= 0 for var, end in found)
+
+
+def movable(loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges) -> tuple[q.For, ...]:
+    """Loops, the innermost first, as far out as those of `kept` have a length for the outer ones to
+    see, and the others run at least once."""
+    found: list[q.For] = []
+    for loop in loops:
+        if loop.iter in kept and bounds(loop.lo, ranges)[0] < 0:
+            break
+        if loop.iter not in kept and trips(loop, ranges)[0] < 1:
+            break
+        ends = [end for each in found if each.iter in kept for end in (each.lo, each.hi)]
+        bound = [end for end in ends if loop.iter in q.expr_vars(end)]
+        plain = all(end.coefficient(loop.iter) for end in bound)
+        if bound and not (loop.iter in kept and plain):
+            break
+        if not never_negative((*found, loop), kept, ranges):
+            break
+        found.append(loop)
+    return tuple(found)
 
 
 def move_out(
@@ -79,3 +105,37 @@ def move_out(
                 yield Op("shift_loop", (At(outside), 0))
             yield Op("remove_loop", (At(outside),))
         alloc = alloc[:-1]
+
+
+def lay_out(
+    alloc: q.Path,
+    loops: Sequence[q.For],
+    kept: Collection[q.Var],
+    shaped: q.Expr,
+    by_step: bool = False,
+) -> Steps:
+    """Give the array at `alloc` and the loops after it, which were moved out of `loops`, the order
+    that the indices of `shaped` have; not the loops of a triangle. `by_step`: of `2 * v + r` in an
+    index, the one with gaps is the last."""
+    now = [loop.iter for loop in reversed(loops) if loop.iter in kept]
+    order = [
+        var for read in reads(shaped) for index in read.idx for var in _loops_of(index, by_step)
+    ]
+    wanted = [var for var in dict.fromkeys(order) if var in now]
+    if wanted == now:
+        return
+    yield Op("rearrange_dim", (At(alloc), tuple(now.index(var) for var in wanted)))
+    bounds_of = [q.expr_vars(end) for loop in loops for end in (loop.lo, loop.hi)]
+    if any(loop.iter in variables for loop in loops for variables in bounds_of):
+        return
+    fill = next_path(alloc)
+    for place, var in enumerate(wanted):
+        while now.index(var) > place:
+            at = now.index(var) - 1
+            yield Op("reorder_loops", (At((*fill, *(0,) * at)),))
+            now[at : at + 2] = [var, now[at]]
+
+
+def _loops_of(index: q.Affine, by_step: bool) -> list[q.Var]:
+    steps = {var: index.coefficient(var) if by_step else 0 for var in q.expr_vars(index)}
+    return sorted(steps, key=lambda var: (steps[var], var.uid))

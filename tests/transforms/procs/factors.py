@@ -166,3 +166,41 @@ def upper(n: size, alpha: f32, A: f32[n, n], B: f32[n, n]):
         for j in seq(0, n):
             for k in seq(i + 1, n):
                 B[i, j] += alpha * A[k, i] * B[k, j]
+
+
+@proc
+def converted(M: size, N: size, K: size, A: f32[M, K], B: f32[K, N], C: f64[M, N]):
+    for i in seq(0, M):
+        for j in seq(0, N):
+            for k in seq(0, K):
+                a: f64
+                b: f64
+                a = A[i, k]
+                b = B[k, j]
+                C[i, j] += a * b
+
+
+@proc
+def of_a_triangle(n: size, A: f32[n, n], x: f32[n, n], y: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, i + 1):
+                s: f32
+                s = A[i, k] + A[k, k]
+                y[i, j] += s * x[k, j]
+
+
+@proc
+def scalars_that_stay(n: size, A: f32[n, n], x: f32[n], y: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            r: f32
+            s: f32
+            t: f32
+            u: f32
+            r = x[i]
+            s = A[i, j] * 2.0
+            t = y[i, i] + 1.0
+            u = x[i] * 2.0
+            u += x[j]
+            y[i, j] += r + s + t + u

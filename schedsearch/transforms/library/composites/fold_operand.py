@@ -23,20 +23,29 @@ An operand that is just an array is copied where a loop around uses it `REUSED` 
 - both operands are of one array, which Exo gives to no instruction twice: `A[k, i] * A[k, j]`, in a
   result contiguous along `j`, becomes `A_f[k, i] * A[k, j]`.
 
+A scalar that the loops compute themselves, converted or of more than one element, becomes such an
+array too:
+
+```
+for k in seq(0, K):                    a: f32[M, K]
+    a: f32                             for i in seq(0, M):
+    a = A[i, k]                  ->        for k in seq(0, K):
+    C[i, j] += a * B[k, j]                     a[i, k] = A[i, k]
+```
+
 Where the factors are not a product of their own yet, the multiplications are reordered; results
 may differ by rounding then, so that contracts other than `fast` rule it out, and a sum of integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 
 from schedsearch.analysis.accesses import reads
-from schedsearch.analysis.conversions import Route, value_type
-from schedsearch.analysis.ranges import Ranges, bind_loops, bounds, ranges_of_args, trips
-from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.analysis.conversions import Route, Store, value_type
+from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args
+from schedsearch.analysis.walkers import fresh, names
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS
 from schedsearch.core.errors import RewriteError
@@ -48,17 +57,19 @@ from schedsearch.transforms.operators.ops import (
     Args,
     At,
     Op,
+    Pair,
     Part,
     Parts,
     Proposal,
     Steps,
 )
 from schedsearch.transforms.operators.outward import (
-    changes,
+    lay_out,
     lengths,
     loops_around,
+    movable,
     move_out,
-    never_negative,
+    unchanging,
 )
 
 VERSION = 1
@@ -101,10 +112,43 @@ class _Operand:
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for scalar in _scalars(proc):
+        yield scalar.stmt, {"operand": scalar.text}
     for found in _operands(proc):
         reordered = target.fp is FloatingPoint.FAST and found.stmt.type in FLOATS
         if found.route is not None or reordered:
             yield found.stmt, {"operand": found.text}
+
+
+def _scalars(proc: q.Proc) -> Iterator[_Operand]:
+    """Scalars with a value of their own, read only by what follows in the same loop, that loops
+    around compute again."""
+    ranges = bind_loops(ranges_of_args(proc), proc.body)
+    for stmt in q.walk(proc.body):
+        if not isinstance(stmt, q.Assign) or stmt.idx or stmt.type not in FLOATS:
+            continue
+        plain = isinstance(stmt.rhs, q.Read) and stmt.rhs.type == stmt.type
+        if plain or q.may_change(stmt.rhs):
+            continue
+        alloc = _declared_beside(proc, stmt)
+        used = q.expr_vars(stmt.rhs)
+        around = loops_around(proc, alloc) if alloc else ()
+        loops = movable(unchanging(around, used), used, ranges)
+        kept = frozenset(loop.iter for loop in loops) & used
+        if kept and not all(loop.iter in kept or loop.extent == 1 for loop in loops):
+            leaf = (stmt.rhs, ())
+            yield _Operand(stmt, show_expr(stmt.rhs), stmt.rhs, (0,), (leaf,), loops, kept)
+
+
+def _declared_beside(proc: q.Proc, stmt: q.Assign) -> q.Alloc | None:
+    """The allocation of a scalar that is given this value only, in the loop that declares it."""
+    loop = proc.by_path.get(stmt.path[:-1])
+    if not isinstance(loop, q.For):
+        return None
+    allocs = [s for s in loop.body if isinstance(s, q.Alloc) and s.buf == stmt.buf]
+    writes = [s for s in q.walk(loop.body) if isinstance(s, Store) and s.buf == stmt.buf]
+    calls = any(isinstance(s, q.Call) for s in q.walk(loop.body))
+    return allocs[0] if allocs and writes == [stmt] and not calls else None
 
 
 def _operands(proc: q.Proc) -> Iterator[_Operand]:
@@ -132,26 +176,6 @@ def _leaves(expr: q.Expr, route: Route) -> Iterator[_Leaf]:
         yield expr, route
 
 
-def _movable(loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges) -> tuple[q.For, ...]:
-    """Loops, the innermost first, as far out as those of `kept` have a length for the outer ones to
-    see, and the others run at least once."""
-    found: list[q.For] = []
-    for loop in loops:
-        if loop.iter in kept and bounds(loop.lo, ranges)[0] < 0:
-            break
-        if loop.iter not in kept and trips(loop, ranges)[0] < 1:
-            break
-        ends = [end for each in found if each.iter in kept for end in (each.lo, each.hi)]
-        bound = [end for end in ends if loop.iter in q.expr_vars(end)]
-        plain = all(end.coefficient(loop.iter) for end in bound)
-        if bound and not (loop.iter in kept and plain):
-            break
-        if not never_negative((*found, loop), kept, ranges):
-            break
-        found.append(loop)
-    return tuple(found)
-
-
 def _operand(
     stmt: q.Assign | q.Reduce,
     leaves: tuple[_Leaf, ...],
@@ -161,7 +185,7 @@ def _operand(
 ) -> _Operand | None:
     """The operand around factor `number`; None if no loop uses its values again, or all there
     is to it is an array."""
-    loops = _movable(loops, q.expr_vars(leaves[number][0]), ranges)
+    loops = movable(loops, q.expr_vars(leaves[number][0]), ranges)
     iters = {loop.iter for loop in loops}
     depends = [q.expr_vars(leaf) & iters for leaf, _ in leaves]
     kept = depends[number]
@@ -176,7 +200,7 @@ def _operand(
     if any(map(q.may_change, parts)):
         return None
     used = frozenset().union(*map(q.expr_vars, parts))
-    around = tuple(takewhile(lambda loop: not changes(loop, used), loops))
+    around = tuple(unchanging(loops, used))
     least = REUSED if plain else 2
     if all(loop.iter in kept or (loop.extent or least) < least for loop in around):
         return None
@@ -208,6 +232,10 @@ def _with_gaps(read: q.Expr, loops: tuple[q.For, ...]) -> bool:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    for scalar in _scalars(ast):
+        if (scalar.stmt.path, scalar.text) == (path, args["operand"]):
+            yield from _expand(ast, scalar)
+            return
     found = next(
         (f for f in _operands(ast) if f.stmt.path == path and f.text == args["operand"]), None
     )
@@ -224,7 +252,21 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         case q.Alloc(type=given) if given != kind:
             yield Op("set_precision", (At(path), str(kind)))
     yield from move_out(path, found.loops, lengths(found.loops, found.kept))
-    yield from _lay_out(path[: len(path) - len(found.loops)], found)
+    gathered = isinstance(found.shaped, q.Read) and len(found.factors) == 1
+    moved = path[: len(path) - len(found.loops)]
+    yield from lay_out(moved, found.loops, found.kept, found.shaped, by_step=gathered)
+
+
+def _expand(ast: q.Proc, found: _Operand) -> Steps:
+    assert isinstance(found.stmt, q.Assign)
+    alloc = _declared_beside(ast, found.stmt)
+    assert alloc is not None
+    *around, last = found.stmt.path
+    for position in reversed(range(int(alloc.path[-1]) + 1, int(last))):
+        yield Op("reorder_stmts", (Pair((*around, position)),))
+    yield from move_out(alloc.path, found.loops, lengths(found.loops, found.kept))
+    moved = alloc.path[: len(alloc.path) - len(found.loops)]
+    yield from lay_out(moved, found.loops, found.kept, found.shaped)
 
 
 def _reassociate(found: _Operand) -> Steps:
@@ -254,35 +296,3 @@ def _right_product(expr: q.Expr, route: Route) -> Route | None:
     if isinstance(expr.rhs, q.BinOp) and expr.rhs.op == "*":
         return route
     return _right_product(expr.lhs, (*route, "lhs"))
-
-
-def _lay_out(alloc: q.Path, found: _Operand) -> Steps:
-    """Give the array and the loops that fill it the order that the operand's indices have; not the
-    loops of a triangle."""
-    now = [loop.iter for loop in reversed(found.loops) if loop.iter in found.kept]
-    gathered = isinstance(found.shaped, q.Read) and len(found.factors) == 1
-    order = [
-        var
-        for read in reads(found.shaped)
-        for index in read.idx
-        for var in _loops_of(index, by_step=gathered)
-    ]
-    wanted = [var for var in dict.fromkeys(order) if var in now]
-    if wanted == now:
-        return
-    yield Op("rearrange_dim", (At(alloc), tuple(now.index(var) for var in wanted)))
-    bounds_of = [q.expr_vars(end) for loop in found.loops for end in (loop.lo, loop.hi)]
-    if any(loop.iter in variables for loop in found.loops for variables in bounds_of):
-        return
-    fill = next_path(alloc)
-    for place, var in enumerate(wanted):
-        while now.index(var) > place:
-            at = now.index(var) - 1
-            yield Op("reorder_loops", (At((*fill, *(0,) * at)),))
-            now[at : at + 2] = [var, now[at]]
-
-
-def _loops_of(index: q.Affine, by_step: bool) -> list[q.Var]:
-    """Of `2 * v + r`, `by_step` the one with gaps is the last."""
-    steps = {var: index.coefficient(var) if by_step else 0 for var in q.expr_vars(index)}
-    return sorted(steps, key=lambda var: (steps[var], var.uid))

@@ -92,17 +92,23 @@ def moving(fused: Fused, uid: int, place: int) -> bool:
 
 
 def arithmetic(stmt: q.Assign | q.Reduce) -> str | None:
-    """Type in which C computes the right-hand side; None if it mixes types."""
+    """Type in which registers compute the right-hand side; None if it mixes types."""
     kind = value_type(stmt.rhs, stmt.type)
-    return kind and promoted(kind)
+    return kind and computed(kind)
+
+
+def computed(kind: str) -> str:
+    """The type in which registers compute with values of type `kind`: that of C, but f32 for f16,
+    as compilers do it where the CPU has no arithmetic of f16."""
+    return "f32" if kind == "f16" else promoted(kind)
 
 
 def widest(body: tuple[q.Stmt, ...]) -> int:
     """Bytes of the widest elements that registers have to hold in `body`."""
-    kinds = {promoted(s.type) for s in q.walk(body) if isinstance(s, q.Assign | q.Reduce)}
+    kinds = {computed(s.type) for s in q.walk(body) if isinstance(s, q.Assign | q.Reduce)}
     for stmt in q.walk(body):
         if isinstance(stmt, q.Assign | q.Reduce):
-            kinds |= {promoted(read.type) for read in reads(stmt.rhs)}
+            kinds |= {computed(read.type) for read in reads(stmt.rhs)}
     return max((ELEMENT_BITS[kind] // 8 for kind in kinds), default=4)
 
 

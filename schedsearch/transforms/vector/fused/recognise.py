@@ -13,9 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import Array, declared
 from schedsearch.analysis.certain import certain_at
+from schedsearch.analysis.conversions import value_type
 from schedsearch.analysis.independence import box_of, separates
 from schedsearch.analysis.ranges import Ranges
 from schedsearch.analysis.reduction import reduction
@@ -31,6 +34,7 @@ from schedsearch.transforms.vector.fused.model import (
     arithmetic,
     operand,
     place_index,
+    reduced,
 )
 from schedsearch.transforms.vector.registers import register_kind
 
@@ -85,6 +89,8 @@ def fuse(
     body = tuple(_renamed(stmt, given) for stmt in loop.body)
     operands = tuple(given[buf].operand for buf in buffers)
     fused = Fused(lanes, counted, operands, body, copies, counted and whole, chains)
+    if any(stmt.type == "f16" for stmt in reduced(fused)):
+        return None  # each addition rounds to f16
     if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
         return replace(fused, whole=False)
     return fused
@@ -110,11 +116,18 @@ def _has_lanes(
 def _computable(stmt: q.Assign | q.Reduce) -> bool:
     """Whether the expression has a vector form. Whole-number division has none that is fast,
     and lanes beyond `n` would divide by 0."""
-    kind = arithmetic(stmt)
+    kind, value = arithmetic(stmt), value_type(stmt.rhs, stmt.type)
     if kind is None or stmt.type not in VECTORS:
         return False
+    if stmt.type == "f16" and (kind != "f32" or (isinstance(stmt, q.Reduce) and value != "f16")):
+        return False  # doubles and integers would be rounded twice, f32 before it is added
     for node in q.walk_expr(stmt.rhs):
         match node:
+            case q.Const():
+                if value == "f16" and float(np.float16(node.value)) != node.value:
+                    return False
+            case q.Extern() if value == "f16":
+                return False
             case q.Read():
                 if node.type not in VECTORS:
                     return False

@@ -21,6 +21,26 @@ _INTEGERS = {1: "signed char", 2: "short", 4: "int", 8: "long long"}
 """Integers of so many bytes; a register has at most 64 lanes."""
 
 
+_HALVES = {
+    4: (
+        "__F16C__",
+        "({result})_mm_cvtph_ps(_mm_cvtsi64_si128((long long)a))",
+        "({result})_mm_cvtsi128_si64(_mm_cvtps_ph((__m128)a, _MM_FROUND_CUR_DIRECTION))",
+    ),
+    8: (
+        "__F16C__",
+        "({result})_mm256_cvtph_ps((__m128i)a)",
+        "({result})_mm256_cvtps_ph((__m256)a, _MM_FROUND_CUR_DIRECTION)",
+    ),
+    16: (
+        "__AVX512F__",
+        "({result})_mm512_cvtph_ps((__m256i)a)",
+        "({result})_mm512_cvtps_ph((__m512)a, _MM_FROUND_CUR_DIRECTION)",
+    ),
+}
+"""By lanes: the CPU feature that converts f16, the C from f16 to f32, and back."""
+
+
 def types(kind: str, lanes: int) -> Snippet:
     """A register type, and its unaligned form (`_u`) for memory."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
@@ -39,8 +59,24 @@ def spread(kind: str, lanes: int) -> Snippet:
 
 
 def conversion(before: str, after: str, lanes: int) -> Snippet:
-    source = set_name(before, lanes)
-    return _lanewise(f"{source}_to_{after}", after, lanes, f"{source} a", "a[l]")
+    """Between types of element. gcc converts f16 lane by lane unless told the instruction, which is
+    one to and from f32."""
+    source, result = set_name(before, lanes), set_name(after, lanes)
+    name, params, plain = f"{source}_to_{after}", f"{source} a", lane_loop(result, lanes, "a[l]")
+    if "f16" not in (before, after) or lanes not in _HALVES:
+        return function(name, result, params, plain)
+    if after not in ("f16", "f32"):
+        single, (to_single, text) = types("f32", lanes)[1], conversion("f16", "f32", lanes)
+        value = lane_loop(result, lanes, "b[l]")
+        body = f"const {set_name('f32', lanes)} b = {to_single}(a);\n    {value}"
+        title, last = function(name, result, params, body)
+        return title, "\n".join([single, text, last])
+    feature, widen, narrow = _HALVES[lanes]
+    value = (narrow if after == "f16" else widen).format(result=result)
+    condition = f"defined({feature})"
+    body = f"#if {condition}\n    return {value};\n#else\n    {plain}\n#endif"
+    title, text = function(name, result, params, body)
+    return title, f"#if {condition}\n#include <immintrin.h>\n#endif\n{text}"
 
 
 def extern(name: str, kind: str, lanes: int) -> Snippet:

@@ -37,6 +37,7 @@ from schedsearch.transforms.vector.fused.model import (
     arithmetic,
     body_lines,
     by_value,
+    computed,
     fused_name,
     moving,
     place_index,
@@ -320,7 +321,7 @@ class _Function:
                 elif isinstance(stmt, q.Reduce) and self.fixed(stmt.buf):
                     yield self.accumulate(stmt, value)
                 elif isinstance(stmt, q.Reduce):
-                    total = promoted(stmt.type)
+                    total = computed(stmt.type)
                     before = self.convert(self.read(q.Read(stmt.buf, stmt.idx, stmt.type)), total)
                     term = self.convert(value, total)
                     yield self.write(stmt, (f"{before[0]} + {term[0]}", total, True))
