@@ -1,0 +1,199 @@
+"""Carry out a reduction on several threads, each with results of its own.
+
+```
+for i in seq(0, n):                  s_parts: f32[2, 16]
+    s += x[i] * y[i]          ->     for ip in par(0, 2):
+                                         s_parts[ip, 0] = 0.0
+                                         for ii in seq(0, n / 2):
+                                             s_parts[ip, 0] += x[...] * y[...]
+                                     for ip in seq(0, 2):
+                                         s += s_parts[ip, 0]
+```
+
+For loops whose iterations share nothing but what they add to, elements or whole arrays (`y[j] +=
+A[i, j] * x[i]`); never inside another parallel loop. A part has `length` iterations; what is left
+of the loop comes after. Results of different parts have no cache line in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from schedsearch.analysis.accesses import touched
+from schedsearch.analysis.arrays import declared
+from schedsearch.analysis.independence import conflict, shared_buffers
+from schedsearch.analysis.ranges import loops_at
+from schedsearch.analysis.walkers import fresh, names
+from schedsearch.analysis.windows import views
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS, FLOATS
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import After, Args, At, Memory, Op, Proposal, Steps
+
+VERSION = 1
+
+LINE = 64
+"""Bytes between results of different parts."""
+
+SHORTEST = 8
+"""Iterations of a part, at least."""
+
+BLOCK = 8192
+"""Iterations of a part of a loop whose length is not known."""
+
+STACK_BYTES = 4096
+"""Largest results of all parts on the stack."""
+
+
+@dataclass(frozen=True)
+class _Result:
+    """A buffer that a loop adds to: the part of it, and the shape of that."""
+
+    buf: q.Var
+    type: str
+    window: str
+    shape: tuple[q.Affine, ...]
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    if target.threads > 1:
+        for loop, results in _reductions(proc, proc.body):
+            rounded = any(result.type in FLOATS for result in results)
+            length = _length(loop, target.threads)
+            if length and not (rounded and target.fp is FloatingPoint.STRICT):
+                yield loop, {"length": length}
+
+
+def _length(loop: q.For, threads: int) -> int:
+    """Of the part that a thread gets; 0 if the loop is too short for threads."""
+    if loop.extent is None:
+        return BLOCK
+    # With fewer iterations than that, one part more might be left.
+    return loop.extent // threads if loop.extent >= max(SHORTEST, threads) * threads else 0
+
+
+def _reductions(
+    proc: q.Proc, body: tuple[q.Stmt, ...]
+) -> Iterator[tuple[q.For, tuple[_Result, ...]]]:
+    """The outermost loops that could be parallel but for what they add to."""
+    for stmt in body:
+        if isinstance(stmt, q.For):
+            if stmt.parallel or conflict(proc, stmt) is None:
+                continue
+            if results := _results(proc, stmt):
+                yield stmt, results
+                continue
+        for block in q.blocks(stmt):
+            yield from _reductions(proc, block)
+
+
+def _results(proc: q.Proc, loop: q.For) -> tuple[_Result, ...]:
+    """What iterations share, if they do nothing with it but add to it."""
+    around = [x.iter.name for x in loops_at(proc, loop.path)]
+    around += [arg.var.name for arg in proc.args]
+    if len(set(around)) < len(around):
+        return ()  # windows are written with names
+    if any(isinstance(stmt, q.For) and stmt.parallel for stmt in q.walk(loop.body)):
+        return ()
+    arrays, named = declared(proc), {view.buf for view in views(proc.body).values()}
+    found = []
+    for buf in shared_buffers(proc, loop) or ():
+        places = _places(loop, buf)
+        if not places or buf in named or buf not in arrays:
+            return ()
+        found.append(_result(buf, arrays[buf].type, arrays[buf].shape, places, loop))
+    return tuple(found)
+
+
+def _places(loop: q.For, buf: q.Var) -> set[tuple[q.Affine, ...]]:
+    """The elements that the loop adds to, none of which it moves; empty if it does anything else
+    with the buffer."""
+    found = set()
+    for stmt in q.walk(loop.body):
+        used = [(other, idx, writes) for other, idx, writes in touched(stmt) if other == buf]
+        if not used:
+            continue
+        if not isinstance(stmt, q.Reduce) or len(used) > 1:
+            return set()
+        found.add(stmt.idx)
+    moved = any(loop.iter in q.expr_vars(index) for idx in found for index in idx)
+    return set() if moved else found
+
+
+def _result(
+    buf: q.Var,
+    kind: str,
+    whole: tuple[q.Affine, ...],
+    places: set[tuple[q.Affine, ...]],
+    loop: q.For,
+) -> _Result:
+    """Of a dimension in which it does not move, one element; of others, all."""
+    parts, shape = [], []
+    for extent, *indices in zip(whole, *places, strict=True):
+        inside = any(var.uid > loop.iter.uid for index in indices for var in q.expr_vars(index))
+        if inside or len({*indices}) > 1:
+            parts.append(f"0:{show_affine(extent)}")
+            shape.append(extent)
+        else:
+            parts.append(show_affine(indices[0]))
+    window = f"{buf.name}[{', '.join(parts)}]" if parts else buf.name
+    return _Result(buf, kind, window, tuple(shape))
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    loop, length = ast.by_path[path], args["length"]
+    results = _results(ast, loop) if isinstance(loop, q.For) else ()
+    if not isinstance(loop, q.For) or not results:
+        raise RewriteError("iterations of this loop share more than what they add to, or nothing")
+    if any(isinstance(x, q.For) and x.parallel for x in loops_at(ast, path)):
+        raise RewriteError("a loop around is parallel already")
+    if type(length) is not int or length < 1:
+        raise RewriteError("a part has one iteration at least")
+    taken = names(ast)
+    outer, inner = (fresh(taken, f"{loop.iter.name}{s}") for s in "pi")
+    whole = loop.extent is not None and loop.extent % length == 0
+    p = Cursors((yield None))
+    if loop.lo != q.Affine(0):
+        yield from p.do("shift_loop", At(path), 0)
+    tail: dict[str, bool | str] = {"perfect": True} if whole else {"tail": "cut"}
+    yield from p.do("divide_loop", At(path), length, (outer, inner), **tail)
+    for number, result in enumerate(results):
+        own = fresh(taken, f"{result.buf.name}_parts")
+        # Of those before, each has an allocation and a loop or statement that clears it.
+        yield from p.do("stage_mem", At((*path, 2 * number)), result.window, own, accum=True)
+    for number, result in enumerate(results):
+        yield from _apart(p, path, 2 * number - number, result, outer)
+        path = (*path[:-1], int(path[-1]) + 1)
+    yield from p.do("fission", After((*path, len(results))), 1)
+    yield from p.do("parallelize_loop", At(path))
+
+
+def _apart(p: Cursors, loop: q.Path, position: int, result: _Result, outer: str) -> Steps:
+    """Give every part its own copy of a result, which is allocated in the loop over parts."""
+    alloc = (*loop, position)
+    parts = p.ast.by_path[loop]
+    assert isinstance(parts, q.For)
+    bits = ELEMENT_BITS[result.type]
+    row = prod(extent.const for extent in result.shape[1:] if extent.is_const)
+    gap = -(-8 * LINE // (bits * max(row, 1)))
+    if result.shape:
+        longer = show_affine(result.shape[0] + gap)
+        yield from p.do("resize_dim", At(alloc), 0, longer, "0")
+    else:
+        yield from p.do("expand_dim", At(alloc), str(gap), "0")
+    # Of a loop that may be shorter than a part, there may be no parts.
+    count = parts.hi if parts.extent else parts.hi + 1
+    yield from p.do("expand_dim", At(alloc), show_affine(count), outer)
+    yield from p.do("lift_alloc", At(alloc))
+    made = p.ast.by_path[loop]
+    assert isinstance(made, q.Alloc)
+    small = all(extent.is_const for extent in made.shape)
+    small = small and prod(extent.const for extent in made.shape) * bits <= 8 * STACK_BYTES
+    place = "DRAM_STACK_ALIGNED" if small else "DRAM_ALIGNED"
+    yield from p.do("set_memory", At(loop), Memory(place))
