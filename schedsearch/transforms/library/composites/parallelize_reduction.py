@@ -24,7 +24,7 @@ from math import prod
 from schedsearch.analysis.accesses import touched
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.independence import conflict, shared_buffers
-from schedsearch.analysis.ranges import loops_at
+from schedsearch.analysis.ranges import loops_at, ranges_at, trips
 from schedsearch.analysis.walkers import fresh, names
 from schedsearch.analysis.windows import views
 from schedsearch.core import ast as q
@@ -34,7 +34,7 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.operators.cursors import Cursors
-from schedsearch.transforms.operators.ops import After, Args, At, Memory, Op, Proposal, Steps
+from schedsearch.transforms.operators.ops import After, Args, At, Memory, Proposal, Steps
 
 VERSION = 1
 
@@ -65,15 +65,15 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     if target.threads > 1:
         for loop, results in _reductions(proc, proc.body):
             rounded = any(result.type in FLOATS for result in results)
-            length = _length(loop, target.threads)
+            length = _length(proc, loop, target.threads)
             if length and not (rounded and target.fp is FloatingPoint.STRICT):
                 yield loop, {"length": length}
 
 
-def _length(loop: q.For, threads: int) -> int:
+def _length(proc: q.Proc, loop: q.For, threads: int) -> int:
     """Of the part that a thread gets; 0 if the loop is too short for threads."""
     if loop.extent is None:
-        return BLOCK
+        return BLOCK if trips(loop, ranges_at(proc, loop.path[:-1]))[1] > BLOCK else 0
     # With fewer iterations than that, one part more might be left.
     return loop.extent // threads if loop.extent >= max(SHORTEST, threads) * threads else 0
 

@@ -45,6 +45,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.independence import conflict
 from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import fresh, loops, names, next_path
 from schedsearch.core import ast as q
@@ -53,6 +54,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
+from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import first_dim, moves
 from schedsearch.transforms.blocks.vectors import TAILS, divide_loop, use_instruction
@@ -86,10 +88,12 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         shapes = [(1, n) for n in CHAINS if _covers(loop, lanes * n)][:2]
         if _in_one(loop, reduce):
             for _, chains in shapes:
-                one = {"lanes": lanes, "chains": chains, "tile_rows": 1, "tail": "masked"}
+                one: dict[str, ArgValue] = {"lanes": lanes, "chains": chains, "tile_rows": 1}
+                one["tail"] = "masked"
                 yield loop, one
-                long = target.threads > 1 and _covers(loop, lanes * chains * target.threads)
-                if long and _divisible(proc, loop):
+                if _covers(loop, lanes * chains * target.threads) and _for_threads(
+                    proc, loop, target
+                ):
                     yield loop, {**one, "parts": target.threads}
             continue
         rows = _rows(proc, loop, reduce)
@@ -139,6 +143,13 @@ def _writes(loop: q.For) -> list[q.Assign | q.Reduce]:
 def _in_one(loop: q.For, reduce: q.Assign | q.Reduce) -> bool:
     """Whether the whole loop is one instruction."""
     return isinstance(reduce, q.Assign) or len(_writes(loop)) > 1
+
+
+def _for_threads(proc: q.Proc, loop: q.For, target: Target) -> bool:
+    """Whether threads are offered parts: not where a loop around could be parallel."""
+    if target.threads == 1 or not _divisible(proc, loop):
+        return False
+    return all(conflict(proc, outer) for outer in _around(proc, loop))
 
 
 def _divisible(proc: q.Proc, loop: q.For) -> bool:
@@ -191,8 +202,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
             raise RewriteError("a loop in one instruction has one row and a masked tail")
         if shape.parts > 1 and not _divisible(ast, loop):
             raise RewriteError("threads can have parts of a minimum or maximum alone")
-        how = {"chains": shape.chains, "parts": shape.parts}
-        yield from use_instruction(p, path, shape.lanes, counted=True, **how)
+        chains, parts = shape.chains, shape.parts
+        yield from use_instruction(p, path, shape.lanes, True, chains=chains, parts=parts)
         return
     if shape.parts > 1:
         raise RewriteError("threads can have parts of a minimum or maximum alone")

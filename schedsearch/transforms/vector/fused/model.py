@@ -50,8 +50,8 @@ class Fused:
     do as many as there are `lanes`. All of
     it is done for as many registers as there are `copies`. A `whole` instruction is counted, and
     yet loads all lanes of what it only reads: windows have elements for them. The minimum or
-    maximum over the lanes is taken in as many `chains` at once, which hides the latency of each, and
-    in as many `parts`, each on a thread.
+    maximum over the lanes is taken in as many `chains` at once, which hides the latency of each,
+    and in as many `parts`, each on a thread.
     """
 
     lanes: int
