@@ -14,6 +14,7 @@ from schedsearch.core.records import Compiler
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import default_flags, find_compiler
+from schedsearch.evaluate.oracle.reach import Reacher
 from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.evaluate.run.sanitize import Inspector
@@ -87,6 +88,20 @@ def test_races(inspector: Inspector, body: str, verdict: Finding) -> None:
     assert memory.verdict is Finding.PASSED
     assert races.verdict is verdict
     assert ("data race" in races.detail) is (verdict is Finding.FAILED)
+
+
+@pytest.mark.normal
+def test_tails_of_an_instruction_that_no_call_runs_are_not_missed(
+    builder: Builder, tmp_path: Path
+) -> None:
+    """The length is fixed, and a multiple of the register's."""
+    inspector = make(procs.largest, builder, tmp_path)
+    proc = inspector.proc
+    for rewrite in select(["vectorise_reduction"])[0].rewrites(proc, replace(TARGET, threads=2)):
+        code = procs.generate(apply(procs.largest, proc, rewrite))
+        reach = Reacher(proc, bind(proc, {}), lambda _: True, lambda _: True)
+        _, coverage, *_ = inspector.inspect(code, reach.reach(proc))
+        assert coverage.verdict is Finding.PASSED, rewrite
 
 
 REDUCTIONS = [

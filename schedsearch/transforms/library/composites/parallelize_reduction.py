@@ -41,9 +41,6 @@ VERSION = 1
 LINE = 64
 """Bytes between results of different parts."""
 
-SHORTEST = 8
-"""Iterations of a part, at least."""
-
 BLOCK = 8192
 """Iterations of a part of a loop whose length is not known."""
 
@@ -74,8 +71,8 @@ def _length(proc: q.Proc, loop: q.For, threads: int) -> int:
     """Of the part that a thread gets; 0 if the loop is too short for threads."""
     if loop.extent is None:
         return BLOCK if trips(loop, ranges_at(proc, loop.path[:-1]))[1] > BLOCK else 0
-    # With fewer iterations than that, one part more might be left.
-    return loop.extent // threads if loop.extent >= max(SHORTEST, threads) * threads else 0
+    # With fewer iterations one part more might be left.
+    return loop.extent // threads if loop.extent >= threads * threads else 0
 
 
 def _reductions(
