@@ -105,7 +105,7 @@ def test_tails_of_an_instruction_that_no_call_runs_are_not_missed(
 
 
 REDUCTIONS = [
-    ("parallel_sums", "dot", "parallelize_reduction", ("ip * 16", "0 * 16")),
+    ("parallel_sums", "dot", "parallelize_reduction", ("r_parts[ip]", "r_parts[0]")),
     ("extremes", "spread", "vectorise_reduction", ("found[p]", "found[0]")),
 ]
 

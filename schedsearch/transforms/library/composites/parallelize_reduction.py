@@ -1,51 +1,51 @@
-"""Carry out a reduction on several threads, each with results of its own.
+"""Carry out a reduction on several threads, each with an accumulator of its own.
 
 ```
-for i in seq(0, n):                  s_parts: f32[2, 16]
+for i in seq(0, n):                  s_parts: f32[2]
     s += x[i] * y[i]          ->     for ip in par(0, 2):
-                                         s_parts[ip, 0] = 0.0
+                                         s_own: f32
+                                         s_own = 0.0
                                          for ii in seq(0, n / 2):
-                                             s_parts[ip, 0] += x[...] * y[...]
+                                             s_own += x[...] * y[...]
+                                         s_parts[ip] = s_own
                                      for ip in seq(0, 2):
-                                         s += s_parts[ip, 0]
+                                         s += s_parts[ip]
 ```
 
 For loops whose iterations share nothing but what they add to, elements or whole arrays (`y[j] +=
 A[i, j] * x[i]`); never inside another parallel loop. A part has `length` iterations; what is left
-of the loop comes after. Results of different parts have no cache line in common.
+of the loop comes after. An accumulator is a scalar, or an array that begins with a cache line, on
+the thread's stack or heap: no two share a line, and the compiler sees that nobody else uses them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 
 from schedsearch.analysis.accesses import touched
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.independence import conflict, shared_buffers
 from schedsearch.analysis.ranges import loops_at, ranges_at, trips
-from schedsearch.analysis.walkers import fresh, names
+from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.analysis.windows import views
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import ELEMENT_BITS, FLOATS
+from schedsearch.core.element_types import FLOATS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
+from schedsearch.transforms.library.composites.place import size_of
 from schedsearch.transforms.operators.cursors import Cursors
-from schedsearch.transforms.operators.ops import After, Args, At, Memory, Proposal, Steps
+from schedsearch.transforms.operators.ops import After, Args, At, Memory, Proposal, Span, Steps
 
 VERSION = 1
-
-LINE = 64
-"""Bytes between results of different parts."""
 
 BLOCK = 8192
 """Iterations of a part of a loop whose length is not known."""
 
 STACK_BYTES = 4096
-"""Largest results of all parts on the stack."""
+"""Largest accumulators, and results of all parts, on the stack."""
 
 
 @dataclass(frozen=True)
@@ -160,37 +160,50 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield from p.do("shift_loop", At(path), 0)
     tail: dict[str, bool | str] = {"perfect": True} if whole else {"tail": "cut"}
     yield from p.do("divide_loop", At(path), length, (outer, inner), **tail)
-    for number, result in enumerate(results):
-        own = fresh(taken, f"{result.buf.name}_parts")
-        # Of those before, each has an allocation and a loop or statement that clears it.
-        yield from p.do("stage_mem", At((*path, 2 * number)), result.window, own, accum=True)
-    for number, result in enumerate(results):
-        yield from _apart(p, path, 2 * number - number, result, outer)
-        path = (*path[:-1], int(path[-1]) + 1)
-    yield from p.do("fission", After((*path, len(results))), 1)
+    count = len(results)
+    folds = 2 * count + 1
+    own, parts = (
+        [fresh(taken, f"{result.buf.name}_{word}") for result in results]
+        for word in ("own", "parts")
+    )
+    for number, (result, name) in enumerate(zip(results, own, strict=True)):
+        # Each of those before has an allocation, and a statement or loop that clears it.
+        nest = (*path, 2 * number)
+        yield from p.do("stage_mem", At(nest), result.window, name, accum=True)
+        yield from _place(p, nest)
+    for number, (result, name) in enumerate(zip(results, own, strict=True)):
+        adding = Span((*path, folds + 2 * number), count)
+        yield from p.do("stage_mem", adding, _whole(name, result.shape), parts[number])
+    for number in range(count):
+        yield from _for_each_part(p, path, folds + number, outer)
+        path = next_path(path)
+    yield from p.do("fission", After((*path, folds + count - 1)), 1)
     yield from p.do("parallelize_loop", At(path))
 
 
-def _apart(p: Cursors, loop: q.Path, position: int, result: _Result, outer: str) -> Steps:
-    """Give every part its own copy of a result, which is allocated in the loop over parts."""
-    alloc = (*loop, position)
-    parts = p.ast.by_path[loop]
-    assert isinstance(parts, q.For)
-    bits = ELEMENT_BITS[result.type]
-    row = prod(extent.const for extent in result.shape[1:] if extent.is_const)
-    gap = -(-8 * LINE // (bits * max(row, 1)))
-    if result.shape:
-        longer = show_affine(result.shape[0] + gap)
-        yield from p.do("resize_dim", At(alloc), 0, longer, "0")
-    else:
-        yield from p.do("expand_dim", At(alloc), str(gap), "0")
+def _whole(name: str, shape: tuple[q.Affine, ...]) -> str:
+    if not shape:
+        return name
+    return f"{name}[{', '.join(f'0:{show_affine(extent)}' for extent in shape)}]"
+
+
+def _for_each_part(p: Cursors, loop: q.Path, position: int, outer: str) -> Steps:
+    """Move an allocation out of the loop over parts, with an element for each of them."""
+    alloc, around = (*loop, position), p.ast.by_path[loop]
+    assert isinstance(around, q.For)
     # Of a loop that may be shorter than a part, there may be no parts.
-    count = parts.hi if parts.extent else parts.hi + 1
+    count = around.hi if around.extent else around.hi + 1
     yield from p.do("expand_dim", At(alloc), show_affine(count), outer)
     yield from p.do("lift_alloc", At(alloc))
-    made = p.ast.by_path[loop]
-    assert isinstance(made, q.Alloc)
-    small = all(extent.is_const for extent in made.shape)
-    small = small and prod(extent.const for extent in made.shape) * bits <= 8 * STACK_BYTES
-    place = "DRAM_STACK_ALIGNED" if small else "DRAM_ALIGNED"
-    yield from p.do("set_memory", At(loop), Memory(place))
+    yield from _place(p, loop)
+
+
+def _place(p: Cursors, path: q.Path) -> Steps:
+    """Put what is allocated there on the stack if it is small, else at the start of a line."""
+    alloc = p.ast.by_path[path]
+    assert isinstance(alloc, q.Alloc)
+    if alloc.shape:
+        size = size_of(alloc)
+        small = size is not None and size <= STACK_BYTES
+        place = "DRAM_STACK_ALIGNED" if small else "DRAM_ALIGNED"
+        yield from p.do("set_memory", At(path), Memory(place))
