@@ -82,6 +82,11 @@ def conflict(proc: q.Proc, loop: q.For) -> str | None:
     return None
 
 
+def divisible(proc: q.Proc, loop: q.For, threads: int) -> bool:
+    """Whether as many threads could have iterations of `loop`, a loop of `proc`."""
+    return (loop.extent is None or loop.extent >= threads) and conflict(proc, loop) is None
+
+
 def shared_buffers(proc: q.Proc, loop: q.For) -> list[q.Var] | None:
     """The buffers because of which iterations of `loop`, a loop of `proc`, may conflict; None if
     buffers are not all that they share."""

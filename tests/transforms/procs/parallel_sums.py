@@ -38,6 +38,13 @@ def moments(n: size, m: size, r: f64[2], x: f64[n]):
 
 
 @proc
+def one_row(n: size, r: f32[1], A: f32[1, n]):
+    for b in seq(0, 1):
+        for i in seq(0, n):
+            r[b] += A[b, i]
+
+
+@proc
 def counted(n: size, r: i32[3], x: i32[n + 1]):
     for i in seq(1, n + 1):
         r[1] += x[i]

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import touched
 from schedsearch.analysis.arrays import declared
-from schedsearch.analysis.independence import conflict, shared_buffers
+from schedsearch.analysis.independence import divisible, shared_buffers
 from schedsearch.analysis.ranges import loops_at, ranges_at, trips
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.analysis.windows import views
@@ -60,7 +60,7 @@ class _Result:
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     if target.threads > 1:
-        for loop, results in _reductions(proc, proc.body):
+        for loop, results in _reductions(proc, proc.body, target.threads):
             rounded = any(result.type in FLOATS for result in results)
             length = _length(proc, loop, target.threads)
             if length and not (rounded and target.fp is FloatingPoint.STRICT):
@@ -76,18 +76,18 @@ def _length(proc: q.Proc, loop: q.For, threads: int) -> int:
 
 
 def _reductions(
-    proc: q.Proc, body: tuple[q.Stmt, ...]
+    proc: q.Proc, body: tuple[q.Stmt, ...], threads: int
 ) -> Iterator[tuple[q.For, tuple[_Result, ...]]]:
     """The outermost loops that could be parallel but for what they add to."""
     for stmt in body:
         if isinstance(stmt, q.For):
-            if stmt.parallel or conflict(proc, stmt) is None:
+            if stmt.parallel or divisible(proc, stmt, threads):
                 continue
             if results := _results(proc, stmt):
                 yield stmt, results
                 continue
         for block in q.blocks(stmt):
-            yield from _reductions(proc, block)
+            yield from _reductions(proc, block, threads)
 
 
 def _results(proc: q.Proc, loop: q.For) -> tuple[_Result, ...]:

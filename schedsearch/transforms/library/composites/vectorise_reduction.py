@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import reads
-from schedsearch.analysis.independence import conflict
+from schedsearch.analysis.independence import divisible
 from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import fresh, loops, names, next_path
 from schedsearch.core import ast as q
@@ -147,12 +147,12 @@ def _in_one(loop: q.For, reduce: q.Assign | q.Reduce) -> bool:
 
 def _for_threads(proc: q.Proc, loop: q.For, target: Target) -> bool:
     """Whether threads are offered parts: not where a loop around could be parallel."""
-    if target.threads == 1 or not _divisible(proc, loop):
+    if target.threads == 1 or not _parts(proc, loop):
         return False
-    return all(conflict(proc, outer) for outer in _around(proc, loop))
+    return not any(divisible(proc, outer, target.threads) for outer in _around(proc, loop))
 
 
-def _divisible(proc: q.Proc, loop: q.For) -> bool:
+def _parts(proc: q.Proc, loop: q.For) -> bool:
     """Whether threads can have parts of a minimum or maximum over the loop."""
     alone = not any(outer.parallel for outer in _around(proc, loop))
     return alone and len(_writes(loop)) == 1
@@ -200,7 +200,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if isinstance(reduce, q.Assign) or _in_one(loop, reduce):
         if shape.rows > 1 or shape.tail != "masked":
             raise RewriteError("a loop in one instruction has one row and a masked tail")
-        if shape.parts > 1 and not _divisible(ast, loop):
+        if shape.parts > 1 and not _parts(ast, loop):
             raise RewriteError("threads can have parts of a minimum or maximum alone")
         chains, parts = shape.chains, shape.parts
         yield from use_instruction(p, path, shape.lanes, True, chains=chains, parts=parts)
