@@ -81,6 +81,18 @@ def no_second_name(n: size, r: f32[4], x: f32[n]):
 
 
 @proc
+def no_other_of_its_name(n: size, r: f32[1], x: f32[n]):
+    s: f32
+    s = 0.0
+    for i in seq(0, n):
+        s += x[i]
+    r[0] = s
+    s: f32
+    s = 1.0
+    r[0] += s
+
+
+@proc
 def no_rows(n: size, r: f32[n], x: f32[n]):
     for i in seq(0, n):
         r[i] += x[i]

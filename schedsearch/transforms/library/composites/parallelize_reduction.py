@@ -20,12 +20,13 @@ the thread's stack or heap: no two share a line, and the compiler sees that nobo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import touched
 from schedsearch.analysis.arrays import declared
-from schedsearch.analysis.independence import divisible, shared_buffers
+from schedsearch.analysis.independence import divisible, on_threads, shared_buffers
 from schedsearch.analysis.ranges import loops_at, ranges_at, trips
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.analysis.windows import views
@@ -92,18 +93,19 @@ def _reductions(
 
 def _results(proc: q.Proc, loop: q.For) -> tuple[_Result, ...]:
     """What iterations share, if they do nothing with it but add to it."""
-    around = [x.iter.name for x in loops_at(proc, loop.path)]
-    around += [arg.var.name for arg in proc.args]
-    if len(set(around)) < len(around):
-        return ()  # windows are written with names
-    if any(isinstance(stmt, q.For) and stmt.parallel for stmt in q.walk(loop.body)):
-        return ()
     arrays, named = declared(proc), {view.buf for view in views(proc.body).values()}
+    around = [x.iter.name for x in loops_at(proc, loop.path)]
+    taken = Counter([*around, *(arg.var.name for arg in proc.args if arg.var not in arrays)])
+    taken.update(var.name for var in arrays)
+    if any(map(on_threads, loop.body)):
+        return ()
     found = []
     for buf in shared_buffers(proc, loop) or ():
         places = _places(loop, buf)
         if not places or buf in named or buf not in arrays:
             return ()
+        if taken[buf.name] > 1 or any(taken[name] > 1 for name in around):
+            return ()  # windows are written with names
         found.append(_result(buf, arrays[buf].type, arrays[buf].shape, places, loop))
     return tuple(found)
 
