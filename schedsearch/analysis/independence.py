@@ -51,44 +51,52 @@ def races(proc: q.Proc) -> Iterator[str]:
             yield from races(stmt.proc)
 
 
-def has_parallel_loops(proc: q.Proc) -> bool:
-    """Whether `proc` or a procedure it calls has parallel loops."""
-    return any(map(_is_parallel, proc.body))
+def has_threads(proc: q.Proc) -> bool:
+    """Whether `proc` or a procedure it calls has parallel loops, or an instruction with threads."""
+    return proc.threads or any(map(on_threads, proc.body))
 
 
 @q.per_node
-def _is_parallel(stmt: q.Stmt) -> bool:
+def on_threads(stmt: q.Stmt) -> bool:
+    """Whether a statement, or one inside of it, is carried out by several threads."""
     if isinstance(stmt, q.Call):
-        return has_parallel_loops(stmt.proc)
+        return has_threads(stmt.proc)
     if isinstance(stmt, q.For) and stmt.parallel:
         return True
-    return any(_is_parallel(inner) for block in q.blocks(stmt) for inner in block)
+    return any(on_threads(inner) for block in q.blocks(stmt) for inner in block)
 
 
 def conflict(proc: q.Proc, loop: q.For) -> str | None:
     """Why iterations of `loop`, a loop of `proc`, may conflict; None if they cannot."""
     if loop.extent is not None and loop.extent <= 1:
         return None
-    found = _Accesses()
-    found.enter(proc, loop.path)
-    found.block(loop.body)
+    found = _Accesses.of(proc, loop)
     if found.refusal:
         return found.refusal
-    for buf in sorted(found.written - found.private, key=lambda var: var.uid):
-        if not found.apart(buf, loop):
-            return (
-                f"iterations may access the same elements of {buf.name}, and it is written"
-                if all(found.boxes[buf])
-                else f"iterations share {buf.name}, and it is written"
-            )
+    for buf in found.shared(loop):
+        return (
+            f"iterations may access the same elements of {buf.name}, and it is written"
+            if all(found.boxes[buf])
+            else f"iterations share {buf.name}, and it is written"
+        )
     return None
+
+
+def divisible(proc: q.Proc, loop: q.For, threads: int) -> bool:
+    """Whether as many threads could have iterations of `loop`, a loop of `proc`."""
+    return (loop.extent is None or loop.extent >= threads) and conflict(proc, loop) is None
+
+
+def shared_buffers(proc: q.Proc, loop: q.For) -> list[q.Var] | None:
+    """The buffers because of which iterations of `loop`, a loop of `proc`, may conflict; None if
+    buffers are not all that they share."""
+    found = _Accesses.of(proc, loop)
+    return None if found.refusal else [*found.shared(loop)]
 
 
 def touch_apart(proc: q.Proc, loop: q.For, buf: q.Var) -> bool:
     """Whether iterations of `loop`, a loop of `proc`, access different elements of `buf`."""
-    found = _Accesses()
-    found.enter(proc, loop.path)
-    found.block(loop.body)
+    found = _Accesses.of(proc, loop)
     return buf not in found.boxes or (found.refusal is None and found.apart(buf, loop))
 
 
@@ -154,10 +162,18 @@ class _Accesses:
     private: set[q.Var] = field(default_factory=set)
     refusal: str | None = None
 
-    def enter(self, proc: q.Proc, path: q.Path) -> None:
-        """Bind the variables around the statement at `path`, and its own."""
-        self.ranges = ranges_at(proc, path)
-        self.views = views(proc.body)
+    @classmethod
+    def of(cls, proc: q.Proc, loop: q.For) -> _Accesses:
+        """Those of a loop of `proc`."""
+        found = cls(ranges_at(proc, loop.path), views(proc.body))
+        found.block(loop.body)
+        return found
+
+    def shared(self, loop: q.For) -> Iterator[q.Var]:
+        """The buffers that are written, and that no dimension keeps apart."""
+        for buf in sorted(self.written - self.private, key=lambda var: var.uid):
+            if not self.apart(buf, loop):
+                yield buf
 
     def touch(self, access: q.Window | q.Read, writes: bool) -> None:
         """Without indices all of a buffer is accessed, as far as is known."""

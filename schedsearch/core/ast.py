@@ -383,13 +383,15 @@ class Arg:
 
 @dataclass(frozen=True)
 class Proc:
-    """A procedure: its arguments, asserts and statements."""
+    """A procedure: its arguments, asserts and statements; of an instruction, its C's call, and
+    whether its C has threads."""
 
     name: str
     args: tuple[Arg, ...]
     asserts: tuple[Expr, ...]
     body: tuple[Stmt, ...]
     instr: str | None = None
+    threads: bool = False
 
     @cached_property
     def by_path(self) -> Mapping[Path, Stmt]:

@@ -32,7 +32,7 @@ from inspect import cleandoc
 from typing import Any
 
 from schedsearch.analysis.conversions import without_precision
-from schedsearch.analysis.independence import has_parallel_loops, races
+from schedsearch.analysis.independence import has_threads, races
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.fields import brief
@@ -187,7 +187,7 @@ def carry_out(
     whose length depends on a variable that is gone, or a buffer without precision.
     """
     steps = _transform_of(rewrite, ast).steps(ast, rewrite.path, dict(rewrite.args))
-    parallel = has_parallel_loops(ast)
+    parallel = has_threads(ast)
     try:
         op = next(steps)
         while True:

@@ -55,6 +55,12 @@ def nearest(M: size, N: size, m: f32[M], A: f32[M, N], x: f32[N]):
 
 
 @proc
+def largest(m: f32[1], x: f32[1024]):
+    for i in seq(0, 1024):
+        m[0] = fmaxf(m[0], x[i])
+
+
+@proc
 def again(n: size, y: f32[n], x: f32[n]):
     for i in seq(0, n):
         for j in seq(0, n):

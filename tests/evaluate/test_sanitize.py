@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transforms.helpers import TARGET, source
 
 from schedsearch.core.records import Compiler
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import default_flags, find_compiler
+from schedsearch.evaluate.oracle.reach import Reacher
 from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.registry import apply, select
 
 from . import procs
 
@@ -85,6 +88,53 @@ def test_races(inspector: Inspector, body: str, verdict: Finding) -> None:
     assert memory.verdict is Finding.PASSED
     assert races.verdict is verdict
     assert ("data race" in races.detail) is (verdict is Finding.FAILED)
+
+
+@pytest.mark.normal
+def test_tails_of_an_instruction_that_no_call_runs_are_not_missed(
+    builder: Builder, tmp_path: Path
+) -> None:
+    """The length is fixed, and a multiple of the register's."""
+    inspector = make(procs.largest, builder, tmp_path)
+    proc = inspector.proc
+    for rewrite in select(["vectorise_reduction"])[0].rewrites(proc, replace(TARGET, threads=2)):
+        code = procs.generate(apply(procs.largest, proc, rewrite))
+        reach = Reacher(proc, bind(proc, {}), lambda _: True, lambda _: True)
+        _, coverage, *_ = inspector.inspect(code, reach.reach(proc))
+        assert coverage.verdict is Finding.PASSED, rewrite
+
+
+REDUCTIONS = [
+    ("parallel_sums", "dot", "parallelize_reduction", ("r_parts[ip]", "r_parts[0]")),
+    ("extremes", "spread", "vectorise_reduction", ("found[p]", "found[0]")),
+]
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize(("file", "name", "transform", "plant"), REDUCTIONS)
+def test_reductions_on_threads(
+    file: str,
+    name: str,
+    transform: str,
+    plant: tuple[str, str],
+    builder: Builder,
+    tmp_path: Path,
+) -> None:
+    """They pass. If all threads shared one accumulator, they would not."""
+    procedure = source(file).procs[name]
+    proc, own = mirror(procedure), procs.generate(procedure)
+    bench = prepare(proc, own, bind(proc, {"n": 40_000}), builder, tmp_path)
+    inspector = Inspector(proc, own, bench, builder)
+    target = replace(TARGET, threads=2)
+    *_, rewrite = select([transform])[0].rewrites(proc, target)
+    code = procs.generate(apply(procedure, proc, rewrite))
+    *_, races = inspector.inspect(code)
+    assert races == Check("data races", Finding.PASSED)
+    assert plant[0] in code.source
+    planted = procs.handwritten(code, code.source.replace(*plant))
+    *_, races = inspector.inspect(planted)
+    assert races.verdict is Finding.FAILED
+    assert "data race" in races.detail
 
 
 @pytest.mark.normal

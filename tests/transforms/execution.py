@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +54,13 @@ def assert_exact(
             library.call(number, meaning, found)
             same = [np.array_equal(a, b) for a, b in zip(found, wanted, strict=True)]
             assert all(same), (controls, str(result))
+
+
+@contextmanager
+def on_threads(count: int) -> Iterator[None]:
+    """Kernels run on as many threads, which may be more than there are cores."""
+    openmp = ctypes.CDLL("libgomp.so.1")
+    before = openmp.omp_get_max_threads()
+    openmp.omp_set_num_threads(count)
+    yield
+    openmp.omp_set_num_threads(before)

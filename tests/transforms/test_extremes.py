@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from schedsearch.analysis.independence import has_threads
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -17,6 +18,7 @@ from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
+from transforms.execution import on_threads
 from transforms.helpers import TARGET, arguments, runs_here, source
 from transforms.interpret import interpret
 from transforms.native import Library
@@ -103,6 +105,52 @@ def test_every_form_over_lanes_keeps_the_meaning(
 
 
 @pytest.mark.normal
+@pytest.mark.parametrize(("target", "flags"), WAYS)
+@pytest.mark.parametrize("name", ROWS)
+def test_parts_on_any_number_of_threads_keep_the_meaning(
+    name: str, target: Target, flags: list[str], tmp_path: Path
+) -> None:
+    (rewrite, *_) = proposals(name, "vectorise_reduction", target)
+    rewrites = [with_parts(rewrite, parts) for parts in (2, 3)]
+    for count in (1, 8):
+        with on_threads(count):
+            assert_means_the_same(name, rewrites, flags, tmp_path)
+
+
+def with_parts(rewrite: Rewrite, parts: int) -> Rewrite:
+    return replace(rewrite, args=tuple(sorted({**dict(rewrite.args), "parts": parts}.items())))
+
+
+def test_threads_are_offered_parts_where_no_loop_around_could_be_parallel() -> None:
+    threads = replace(TARGET, threads=2)
+    offered = {name: proposals(name, "vectorise_reduction", threads) for name in ROWS}
+    in_parts = {
+        name: [each for each in found if dict(each.args).get("parts") == 2]
+        for name, found in offered.items()
+    }
+    assert {name for name, found in in_parts.items() if found} == {"norm", "spread"}
+    procedure, rewrite = PROCEDURES["norm"], in_parts["norm"][0]
+    after = mirror(apply(procedure, mirror(procedure), rewrite))
+    assert has_threads(after)
+
+
+def test_a_part_in_a_parallel_loop_is_refused() -> None:
+    procedure = PROCEDURES["row_tops"]
+    (rewrite, *_) = select(["parallelize"])[0].rewrites(
+        mirror(procedure), replace(TARGET, threads=2)
+    )
+    parallel = apply(procedure, mirror(procedure), rewrite)
+    (lanes, *_) = select(["vectorise_reduction"])[0].rewrites(mirror(parallel), TARGET)
+    apply(parallel, mirror(parallel), lanes)
+    with pytest.raises(RewriteError, match="parts"):
+        apply(parallel, mirror(parallel), with_parts(lanes, 2))
+    (lanes, *_) = proposals("row_tops", "vectorise_reduction", TARGET)
+    inside = apply(procedure, mirror(procedure), with_parts(lanes, 2))
+    with pytest.raises(RewriteError, match="sequential"):
+        apply(inside, mirror(inside), rewrite)
+
+
+@pytest.mark.normal
 def test_extremes_in_scalars_get_loops_of_their_own_and_a_block(tmp_path: Path) -> None:
     original = PROCEDURES["in_a_scalar"]
     (isolate,) = proposals("in_a_scalar", "isolate_sum", HALF)
@@ -129,7 +177,17 @@ def test_refuses_what_is_no_such_reduction(name: str) -> None:
     assert not proposals(name, "vectorise_reduction", TARGET)
 
 
-@pytest.mark.parametrize("change", [{"tile_rows": 4}, {"tail": "none"}, {"chains": 64}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tile_rows": 4},
+        {"tail": "none"},
+        {"chains": 64},
+        {"parts": 0},
+        {"parts": 10**6},
+        {"parts": "n"},
+    ],
+)
 def test_refuses_other_arguments(change: dict[str, int | str]) -> None:
     (rewrite, *_) = proposals("row_tops", "vectorise_reduction", TARGET)
     args = tuple(sorted({**dict(rewrite.args), **change}.items()))

@@ -28,7 +28,8 @@ def golden_text(name: str) -> str:
     """The first proposal of the transform that Exo accepts, on the procedure of its name."""
     procedure = source("before").procs[name]
     ast = mirror(procedure)
-    target = replace(TARGET, threads=2) if name == "parallelize" else TARGET
+    threads = 2 if name.startswith("parallelize") else 1
+    target = replace(TARGET, threads=threads)
     for rewrite in registry()[name].rewrites(ast, target):
         after = show_proc(mirror(apply(procedure, ast, rewrite)))
         return f"{show_proc(ast)}\n\n{rewrite}\n\n{after}\n"

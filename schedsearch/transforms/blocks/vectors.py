@@ -18,12 +18,18 @@ TAILS: dict[str, dict[str, OpArg]] = {
 
 
 def use_instruction(
-    p: Cursors, path: q.Path, lanes: int, counted: bool, whole: bool = False, chains: int = 1
+    p: Cursors,
+    path: q.Path,
+    lanes: int,
+    counted: bool,
+    whole: bool = False,
+    chains: int = 1,
+    parts: int = 1,
 ) -> Steps:
     """Make the loop at `path` an instruction."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
-    fused = fuse(p.ast, loop, lanes, counted, whole, chains)
+    fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts)
     if fused is None:
         raise RewriteError("the divided loop has no vector form")
     yield from p.do("replace", At(path), fused)

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import log, prod
 
-from schedsearch.analysis.independence import has_parallel_loops
+from schedsearch.analysis.independence import has_threads
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
@@ -72,7 +72,7 @@ def estimate(scene: Scene) -> Estimate:
     body = scene.proc.body
     compute = _Walk(scene).block(body, None)
     misses = traffic(scene)
-    if has_parallel_loops(scene.proc):
+    if has_threads(scene.proc):
         alone = _Walk(scene.on(replace(scene.target, threads=1))).block(body, None)
         misses *= min(compute / alone, 1.0)  # threads share the misses as they share the work
     return Estimate(compute, misses)
@@ -101,7 +101,7 @@ class _Walk:
                     branches = self.scene.possible(stmt)
                     cost += 1.0 + sum(self.block(branch, loop) for branch in branches)
                 case q.Call() if stmt.proc.instr:
-                    cost += instruction(stmt.proc).cost * self.registers(stmt)
+                    cost += self.carried_out(stmt)
                     cost += SPILL * self.spilled(stmt)
                     cost += DIVISION * _divided(stmt, loop)
                 case q.Call():
@@ -125,6 +125,11 @@ class _Walk:
         elif unrolls(loop, self.target):
             cost = trips * per_iteration
         return FORK + cost / self.shares(max(trips, 1)) if loop.parallel else cost
+
+    def carried_out(self, call: q.Call) -> float:
+        """Cost of an instruction itself."""
+        cost = instruction(call.proc).cost * self.registers(call)
+        return FORK + cost / self.target.threads if call.proc.threads else cost
 
     def registers(self, call: q.Call) -> float:
         """How many registers an instruction for any number of elements takes, one at least."""

@@ -19,6 +19,7 @@ from exo.core.LoopIR import LoopIR, T
 
 from schedsearch.analysis.by_identity import ByIdentity, Same
 from schedsearch.core import ast as q
+from schedsearch.core.build import has_threads
 from schedsearch.core.errors import RewriteError
 
 Env = dict[Any, q.Var]
@@ -214,8 +215,11 @@ class _Mirror:
         for arg, node in zip(args, proc.args, strict=True):
             self.symbols.append(node.name)
             self.env[node.name] = arg.var
-        instr = proc.instr.c_instr if proc.instr else None
-        return q.Proc(str(proc.name), args, asserts, self.block(proc.body, ()), instr)
+        body = self.block(proc.body, ())
+        if proc.instr is None:
+            return q.Proc(str(proc.name), args, asserts, body)
+        call, threads = proc.instr.c_instr, has_threads(proc.instr.c_global)
+        return q.Proc(str(proc.name), args, asserts, body, call, threads)
 
     def arg(self, arg: Any) -> q.Arg:
         shape = None

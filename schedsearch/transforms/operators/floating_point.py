@@ -92,7 +92,7 @@ def refusal(ast: q.Proc, op: Op, fp: FloatingPoint) -> str | None:
     strict = fp is FloatingPoint.STRICT
     match op:
         case Op("stage_mem"):
-            if strict and dict(op.kwargs).get("accum"):
+            if strict and dict(op.kwargs).get("accum") and _adds_floats(ast):
                 return "a sum would start from 0 instead of what is there"
         case Op("commute_expr"):
             return None  # x + y and x * y are y + x and y * x, to the bit

@@ -153,6 +153,13 @@ def parallelize(n: size, x: f32[n], y: f32[n], total: f32[1]):
 
 
 @proc
+def parallelize_reduction(y: f32[40], A: f32[32, 40], x: f32[32]):
+    for i in seq(0, 32):
+        for j in seq(0, 40):
+            y[j] += A[i, j] * x[i]
+
+
+@proc
 def place_static(x: f32[8, 40]):
     for i in seq(0, 8):
         t: f32[40]

@@ -30,7 +30,8 @@ for j in seq(0, n):
 ```
 
 Exo would not join registers in another order than that of the loop. The C of the instruction does,
-in `chains` registers, where the floating-point contract allows it. A sum beside assignments is one
+in `chains` registers, where the floating-point contract allows it; with `parts`, each on a thread
+(sums: `parallelize_reduction`). A sum beside assignments is one
 instruction too, and takes no pass of its own:
 
 ```
@@ -44,6 +45,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.independence import divisible
 from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import fresh, loops, names, next_path
 from schedsearch.core import ast as q
@@ -52,6 +54,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
+from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import first_dim, moves
 from schedsearch.transforms.blocks.vectors import TAILS, divide_loop, use_instruction
@@ -64,6 +67,9 @@ from schedsearch.transforms.vector.registers import memory_name
 VERSION = 1
 
 MAX_REGISTERS = 32
+
+MAX_PARTS = 1024
+"""Each has a cache line on the stack."""
 
 CHAINS = (8, 4, 2, 1)
 """Registers that add independently: two additions can start in each of the four cycles
@@ -82,7 +88,13 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         shapes = [(1, n) for n in CHAINS if _covers(loop, lanes * n)][:2]
         if _in_one(loop, reduce):
             for _, chains in shapes:
-                yield loop, {"lanes": lanes, "chains": chains, "tile_rows": 1, "tail": "masked"}
+                one: dict[str, ArgValue] = {"lanes": lanes, "chains": chains, "tile_rows": 1}
+                one["tail"] = "masked"
+                yield loop, one
+                if _covers(loop, lanes * chains * target.threads) and _for_threads(
+                    proc, loop, target
+                ):
+                    yield loop, {**one, "parts": target.threads}
             continue
         rows = _rows(proc, loop, reduce)
         if rows is not None and _shares(reduce, loop, rows):
@@ -133,6 +145,19 @@ def _in_one(loop: q.For, reduce: q.Assign | q.Reduce) -> bool:
     return isinstance(reduce, q.Assign) or len(_writes(loop)) > 1
 
 
+def _for_threads(proc: q.Proc, loop: q.For, target: Target) -> bool:
+    """Whether threads are offered parts: not where a loop around could be parallel."""
+    if target.threads == 1 or not _parts(proc, loop):
+        return False
+    return not any(divisible(proc, outer, target.threads) for outer in _around(proc, loop))
+
+
+def _parts(proc: q.Proc, loop: q.For) -> bool:
+    """Whether threads can have parts of a minimum or maximum over the loop."""
+    alone = not any(outer.parallel for outer in _around(proc, loop))
+    return alone and len(_writes(loop)) == 1
+
+
 def _around(proc: q.Proc, loop: q.For) -> Iterator[q.For]:
     for length in range(1, len(loop.path)):
         stmt = proc.by_path.get(loop.path[:length])
@@ -175,8 +200,13 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if isinstance(reduce, q.Assign) or _in_one(loop, reduce):
         if shape.rows > 1 or shape.tail != "masked":
             raise RewriteError("a loop in one instruction has one row and a masked tail")
-        yield from use_instruction(p, path, shape.lanes, counted=True, chains=shape.chains)
+        if shape.parts > 1 and not _parts(ast, loop):
+            raise RewriteError("threads can have parts of a minimum or maximum alone")
+        chains, parts = shape.chains, shape.parts
+        yield from use_instruction(p, path, shape.lanes, True, chains=chains, parts=parts)
         return
+    if shape.parts > 1:
+        raise RewriteError("threads can have parts of a minimum or maximum alone")
     taken = names(ast)
     plan = _Plan(p, shape, loop, reduce, taken)
     if rows is None or shape.rows == 1:
@@ -197,6 +227,7 @@ class _Shape:
     chains: int
     rows: int
     tail: str
+    parts: int
 
 
 @dataclass(frozen=True)
@@ -250,10 +281,13 @@ class _Plan:
 
 def _checked(args: Args) -> _Shape:
     """The arguments, if `propose` could have given them: a trace may come from anywhere."""
-    shape = _Shape(args["lanes"], args["chains"], args["tile_rows"], args["tail"])
+    parts = args.get("parts", 1)
+    shape = _Shape(args["lanes"], args["chains"], args["tile_rows"], args["tail"], parts)
     numbers = (shape.lanes, shape.chains, shape.rows)
-    if not all(type(number) is int and number >= 1 for number in numbers):
-        raise RewriteError("lanes, chains and rows are whole numbers from 1 on")
+    if not all(type(number) is int and number >= 1 for number in (*numbers, parts)):
+        raise RewriteError("lanes, chains, rows and parts are whole numbers from 1 on")
+    if parts > MAX_PARTS:
+        raise RewriteError(f"{MAX_PARTS} parts are enough")
     if shape.chains * shape.rows > MAX_REGISTERS or shape.tail not in TAILS:
         raise RewriteError(f"there is no vector form with {numbers} and tail {shape.tail!r}")
     return shape

@@ -11,7 +11,7 @@ iteration for every thread at least; never inside another parallel loop.
 
 from collections.abc import Iterator
 
-from schedsearch.analysis.independence import conflict
+from schedsearch.analysis.independence import divisible, on_threads
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -31,8 +31,7 @@ def _outermost(proc: q.Proc, body: tuple[q.Stmt, ...], threads: int) -> Iterator
         if isinstance(stmt, q.For):
             if stmt.parallel:
                 continue
-            enough = stmt.extent is None or stmt.extent >= threads
-            if enough and _alone(stmt) and conflict(proc, stmt) is None:
+            if _alone(stmt) and divisible(proc, stmt, threads):
                 yield stmt
                 continue
         for block in q.blocks(stmt):
@@ -40,8 +39,8 @@ def _outermost(proc: q.Proc, body: tuple[q.Stmt, ...], threads: int) -> Iterator
 
 
 def _alone(loop: q.For) -> bool:
-    """Whether no loop inside is parallel."""
-    return not any(isinstance(stmt, q.For) and stmt.parallel for stmt in q.walk(loop.body))
+    """Whether nothing inside is parallel."""
+    return not any(map(on_threads, loop.body))
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

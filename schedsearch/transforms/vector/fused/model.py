@@ -50,7 +50,8 @@ class Fused:
     do as many as there are `lanes`. All of
     it is done for as many registers as there are `copies`. A `whole` instruction is counted, and
     yet loads all lanes of what it only reads: windows have elements for them. The minimum or
-    maximum over the lanes is taken in as many `chains` at once, which hides the latency of each.
+    maximum over the lanes is taken in as many `chains` at once, which hides the latency of each,
+    and in as many `parts`, each on a thread.
     """
 
     lanes: int
@@ -60,6 +61,7 @@ class Fused:
     copies: int = 1
     whole: bool = False
     chains: int = 1
+    parts: int = 1
 
     def reads_whole(self, op: Operand) -> bool:
         """Whether an operand is read beyond the iterations that are done."""
@@ -136,6 +138,7 @@ def fused_name(fused: Fused) -> str:
     shape = repr((fused.lanes, fused.counted, fused.operands, fused.copies))
     shape += " whole" * fused.whole
     shape += f" {fused.chains} chains" if fused.chains > 1 else ""
+    shape += f" {fused.parts} parts" if fused.parts > 1 else ""
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])

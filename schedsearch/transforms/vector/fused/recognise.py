@@ -42,13 +42,19 @@ MAX_LANES = 64
 
 
 def fuse(
-    proc: q.Proc, loop: q.For, lanes: int, counted: bool, whole: bool = False, chains: int = 1
+    proc: q.Proc,
+    loop: q.For,
+    lanes: int,
+    counted: bool,
+    whole: bool = False,
+    chains: int = 1,
+    parts: int = 1,
 ) -> Fused | None:
     """The instruction for `loop`, whatever its bounds are; None if there is none.
 
     `loop` may also be a constant loop over registers, with the loop over lanes inside. `whole`:
     the counted instruction should load all lanes, which it does where arrays have as many
-    elements. `chains`: of minima and maxima.
+    elements. `chains` and `parts`: of minima and maxima.
     """
     outer, copies = None, 1
     if len(loop.body) == 1 and isinstance(loop.body[0], q.For) and not counted:
@@ -88,7 +94,7 @@ def fuse(
         given[alloc.buf] = scalar(len(given))
     body = tuple(_renamed(stmt, given) for stmt in loop.body)
     operands = tuple(given[buf].operand for buf in buffers)
-    fused = Fused(lanes, counted, operands, body, copies, counted and whole, chains)
+    fused = Fused(lanes, counted, operands, body, copies, counted and whole, chains, parts)
     if any(stmt.type == "f16" for stmt in reduced(fused)):
         return None  # each addition rounds to f16
     if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):

@@ -16,7 +16,7 @@ minimum, so that no other number is needed to begin with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
@@ -45,6 +45,7 @@ from schedsearch.transforms.vector.fused.model import (
     reduced,
     strides,
 )
+from schedsearch.transforms.vector.fused.parts import parallel_parts
 from schedsearch.transforms.vector.registers import memory_name
 
 
@@ -205,6 +206,8 @@ class _Function:
     chain: int = 0
 
     def text(self) -> str:
+        if self.fused.parts > 1:
+            return self.in_parts()
         self.masked = self.fused.counted
         extremes = [stmt for stmt in reduced(self.fused) if isinstance(stmt, q.Assign)]
         body = self.body()
@@ -241,6 +244,24 @@ class _Function:
         function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
         return "\n".join([*self.needed.values(), function])
 
+    def in_parts(self) -> str:
+        """A function that has the instruction for one thread do each part of the iterations."""
+        one = _Function(replace(self.fused, parts=1))
+        (extreme,) = reduced(self.fused)
+        assert isinstance(extreme, q.Assign)
+        text, uid = one.text(), extreme.buf.uid
+        part = self.spread(("found[p].value", extreme.type, False))[0]
+        start = self.spread((f"*x{uid}", extreme.type, False))[0]
+        calls = parallel_parts(self.fused, uid, fused_name(one.fused))
+        lines = [f"static void {fused_name(self.fused)}(", f"    {', '.join(self.params())})", "{"]
+        lines += [f"    {line}" for line in calls]
+        lines.append(f"    {self.vec(extreme.type)} {_extreme(extreme.buf, 0)} = {start};")
+        lines.append(f"    for (long p = 0; p < {self.fused.parts}; p++)")
+        lines += [f"        {line}" for line in self.joins(extreme, [part])]
+        lines += [f"    *x{uid} = {_extreme(extreme.buf, 0)}[0];", "}"]
+        function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
+        return "\n".join([text, *self.needed.values(), function])
+
     def body(self) -> list[str]:
         return [line for stmt in self.fused.body for line in self.stmt(stmt)]
 
@@ -262,18 +283,23 @@ class _Function:
     def joined(self, stmt: q.Assign) -> Iterator[str]:
         """Join the chains of an extreme, then its lanes by halves: the statement itself says how,
         with a part of them in place of its term."""
-        found, kind, lanes = reduction(stmt), stmt.type, self.fused.lanes
+        kind, lanes, total = stmt.type, self.fused.lanes, _extreme(stmt.buf, 0)
+        turns = [lanes >> step for step in range(1, lanes.bit_length())]
+        parts = [_extreme(stmt.buf, chain) for chain in range(1, self.fused.chains)]
+        parts += [f"{self.need(snippets.turned(kind, lanes, n), kind)}({total})" for n in turns]
+        yield from self.joins(stmt, parts)
+        yield f"*x{stmt.buf.uid} = {total}[0];"
+
+    def joins(self, stmt: q.Assign, parts: Sequence[str]) -> Iterator[str]:
+        """Join an extreme with that of each part, a register."""
+        found, kind = reduction(stmt), stmt.type
         assert found is not None
         self.chain, total = 0, _extreme(stmt.buf, 0)
         part = q.Var("part", _PART)
         value = with_part(stmt.rhs, found.term, q.Read(part, (), kind))
         again = self.convert(self.expr(value, promoted(kind)), kind)[0]
-        turns = [lanes >> step for step in range(1, lanes.bit_length())]
-        parts = [_extreme(stmt.buf, chain) for chain in range(1, self.fused.chains)]
-        parts += [f"{self.need(snippets.turned(kind, lanes, n), kind)}({total})" for n in turns]
         for each in parts:
             yield f"{{ const {self.vec(kind)} x{_PART} = {each}; {total} = {again}; }}"
-        yield f"*x{stmt.buf.uid} = {total}[0];"
 
     def params(self) -> Iterator[str]:
         if self.fused.counted:
