@@ -73,9 +73,9 @@ def _update(proc: q.Proc, stmt: q.Reduce) -> _Update | None:
             ends = [end for each in inside if each is not inner for end in (each.lo, each.hi)]
             rectangular = not {outer.iter, inner.iter} & frozenset().union(*map(q.expr_vars, ends))
             triangular = inner.lo == q.Affine(0) and beyond in (q.Affine(0), q.Affine(1))
-            if triangular and rectangular and inner.iter in rows and inner.iter not in columns:
-                if any(loop.iter in columns for loop in loops):
-                    return _Update(stmt, inside, place, beyond.const)
+            row = inner.iter in rows - columns and any(loop.iter in columns for loop in loops)
+            if triangular and rectangular and row:
+                return _Update(stmt, inside, place, beyond.const)
     return None
 
 
