@@ -81,6 +81,7 @@ class BestFirst:
         self._nodes.put(root, root.reached())
         self._normal, self._complete = deque[Node](), deque[Node]()
         self._leading: Node | None = None  # on the way, being expanded
+        self._arrived = False  # at the end of the way
         self._written: dict[object, Node] = {}  # by compiler
         self._portions: Counter[Node] = Counter()
         self._rest = deque[Node]()
@@ -93,7 +94,7 @@ class BestFirst:
         for node in self._written.values():
             if node.measure:
                 return node
-        if self._normal or self._leading is not None:
+        if not self._arrived and (self._normal or self._leading is not None):
             return None
         return self._groups.take(lambda node: node.measure)
 
@@ -132,6 +133,7 @@ class BestFirst:
                 self._normal.append(node)
                 if normalises(node.rewrite) >= COMPLETE:
                     self._complete.append(node)
+                    self._arrived = True
             if node.variant and len(node.steps) == 1:
                 self._written.setdefault(dict(node.rewrite.args).get("compiler"), node)
 
