@@ -18,6 +18,9 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 NEGATED: Mapping[str, str] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """`not a < b` is `a >= b`. There is no `!=`."""
 
+LARGEST = 2**31 - 1
+"""No control value is larger: they are int_fast32_t."""
+
 Boolean = q.Const | q.Read | q.ReadConfig
 
 
@@ -112,3 +115,22 @@ def possible(
     if taken is None:
         return stmt.body, stmt.orelse
     return (stmt.body if taken else stmt.orelse,)
+
+
+def in_dead_branch(proc: q.Proc, path: q.Path) -> bool:
+    """Whether the statement at `path` is in the `else` of `n <= LARGEST`, which always holds of a
+    size."""
+    return any(
+        path[depth] == "e" and isinstance(around, q.If) and _always(around.cond, sizes_of(proc))
+        for depth in range(1, len(path))
+        if (around := proc.by_path.get(path[:depth]))
+    )
+
+
+def _always(condition: q.Expr, sizes: frozenset[q.Var]) -> bool:
+    return isinstance(condition, q.BinOp) and any(
+        expr.terms == ((size, 1),) and expr.const <= -LARGEST
+        for expr in at_most_zero(condition)
+        for size in sizes
+        if condition.op != "and"
+    )

@@ -120,7 +120,8 @@ class Expander:
     ) -> Expansion:
         """The children of `trace`, or every `parts`-th of them from number `part` on, without
         those `made` before: all, in proposal order; or with `patience_s` the most promising ones,
-        at least one, for so many seconds, and no less than it took to propose them.
+        at least one, for so many seconds, and no less than it took to propose them. The first step
+        towards the normal form ends the first of these portions: the way goes on from there.
 
         Raises ReplayError if `trace` itself does not replay.
         """
@@ -144,6 +145,9 @@ class Expander:
             clock.lap("wait")
             children.append(self._child(state, trace, rewrite, before, clock))
             self.promises.learn(children[-1])
+            on_the_way = normalises(rewrite) and children[-1].outcome is None
+            if on_the_way and not known and patience_s < inf:
+                break
         left = len(rewrites) - len(children)
         return Expansion(trace, tuple(children), clock.result(), left)
 

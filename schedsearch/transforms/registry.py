@@ -31,6 +31,7 @@ from functools import cache
 from inspect import cleandoc
 from typing import Any
 
+from schedsearch.analysis.conditions import in_dead_branch
 from schedsearch.analysis.conversions import without_precision
 from schedsearch.analysis.independence import has_threads, races
 from schedsearch.core import ast as q
@@ -67,6 +68,8 @@ class Transform:
         """Every proposal of this transform as a Rewrite."""
         for stmt, args in self.propose(proc, target):
             path = stmt.path if stmt else ()
+            if in_dead_branch(proc, path):
+                continue
             for name, value in args.items():
                 if not isinstance(value, ArgValue):
                     raise UserError(

@@ -101,6 +101,14 @@ def test_code_that_no_call_runs_is_dead() -> None:
     assert not found.unreached
 
 
+@pytest.mark.parametrize(("least", "dead"), [(2**31 - 1, 2), (2**31 - 2, 0)])
+def test_no_size_is_larger_than_control_values_are(least: int, dead: int) -> None:
+    kernel = specialize(procs.copied, procs.copied.body()[0], [f"n <= {least}"])
+    found = reach(procs.copied, kernel, lambda call: call.value("n") < 1000, n=10)
+    assert found.dead == dead
+    assert bool(found.unreached) is not bool(dead)
+
+
 def test_asserts_hold() -> None:
     kernel = divide_loop(procs.divided, "i", 16, ["io", "ii"], tail="cut")
     found = values(reach(procs.divided, kernel, n=64), "n")

@@ -13,7 +13,7 @@ from schedsearch.transforms import expand
 from schedsearch.transforms.expand import Child, Expander, Promises
 from schedsearch.transforms.registry import propose, select
 from schedsearch.transforms.replay import Replayer
-from transforms.helpers import TARGET, kernels
+from transforms.helpers import TARGET, kernels, source
 
 
 class Clock:
@@ -66,6 +66,15 @@ def test_a_portion_takes_no_less_time_than_its_proposals(monkeypatch: pytest.Mon
     assert seconds["propose"] > slow_s
     assert portion.left > 0
     assert sum(seconds[stage] for stage in ("rewrite", "ast_key")) > slow_s / 2
+
+
+def test_a_step_to_the_normal_form_ends_the_first_portion() -> None:
+    procedure = source("triangles").procs["rows_above"]
+    expander = Expander(Replayer(procedure), TARGET, select(None), {"n": 8, "m": 8})
+    (first,) = expander.expand(Trace(), patience_s=60.0).children
+    assert first.rewrite.transform == "interchange_triangle"
+    second = expander.expand(Trace(), made=[first.rewrite], patience_s=0.5)
+    assert len(second.children) > 1
 
 
 def rewrite(transform: str, path: int, factor: int) -> Rewrite:

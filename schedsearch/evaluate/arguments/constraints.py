@@ -9,13 +9,13 @@ from typing import Any
 import z3
 
 from schedsearch.analysis import solver
+from schedsearch.analysis.conditions import LARGEST
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import show_affine, show_expr
 
 _TIMEOUT_MS = 2000
-_LARGEST = 2**31  # control values are int_fast32_t
 _SMALL = 300  # sizes of cases, where there is a choice
 
 
@@ -57,10 +57,10 @@ class Constraints:
 
     def fix(self, name: str, value: int) -> None:
         """Raises UserError if no argument may be as large."""
-        if abs(value) >= _LARGEST:
+        if abs(value) > LARGEST:
             raise UserError(
                 f"{self.kinds[name]} {name}={value} of {self.proc.name} is too large; "
-                f"the largest is {_LARGEST - 1}"
+                f"the largest is {LARGEST}"
             )
         self._solver.add(z3.Int(name) == value)
 
@@ -105,7 +105,8 @@ class Constraints:
                 conditions.append(truth if each[1] else z3.Not(truth))
         numbers = {name: z3.Int(name) for name in self.kinds}
         small = [number <= _SMALL for number in numbers.values()]
-        for more in (small, []):
+        possible = [number <= LARGEST for number in numbers.values()]
+        for more in (small, possible):
             found = self._solver.check(*conditions, *more)
             if found == z3.sat:
                 model = self._solver.model()
@@ -126,7 +127,7 @@ class Constraints:
         """Minimise the distance to `preferred` by bisection, then fix it."""
         far = 0
         while not self._possible(_within(variable, preferred, far)):
-            if far > _LARGEST:
+            if far > LARGEST:
                 raise UserError(
                     f"no value of {variable} satisfies the asserts of {self.proc.name} "
                     "(or z3 found none in time). Give its sizes explicitly."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from math import inf
 from typing import Any
 
+from schedsearch.analysis.conditions import in_dead_branch
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
@@ -96,7 +97,7 @@ def edges(proc: q.Proc, buf: str | None = None) -> Iterator[tuple[q.For, ...]]:
     for stmt in q.walk(proc.body):
         if not isinstance(stmt, q.Assign | q.Reduce) or buf not in (None, stmt.buf.name):
             continue
-        if not stmt.idx or reduction(stmt) is None:
+        if not stmt.idx or reduction(stmt) is None or in_dead_branch(proc, stmt.path):
             continue
         loops: list[q.For] = []
         for end in range(len(stmt.path) - 1, 0, -1):

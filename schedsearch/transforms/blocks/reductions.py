@@ -9,6 +9,7 @@ from math import inf
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
+from schedsearch.analysis.conditions import in_dead_branch
 from schedsearch.analysis.conversions import value_type
 from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.reduction import reduction
@@ -123,7 +124,7 @@ def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
     for each in q.walk(proc.body):
         if not (isinstance(each, q.Assign | q.Reduce) and each.type in PLAIN and each.idx):
             continue
-        if reduction(each) is None:
+        if reduction(each) is None or in_dead_branch(proc, each.path):
             continue
         if value_type(each.rhs, each.type) != each.type:
             continue  # there is no instruction that converts

@@ -99,6 +99,14 @@ def inline_window(x: f32[16]):
 
 
 @proc
+def interchange_triangle(M: size, C: f32[M, 4], A: f32[M, M], B: f32[M, 4]):
+    for i in seq(0, M):
+        for j in seq(0, 4):
+            for k in seq(0, i):
+                C[k, j] += A[i, k] * B[i, j]
+
+
+@proc
 def join_loops(n: size, x: f32[n + 4]):
     for i in seq(0, 4):
         x[i] = 1.0

@@ -202,3 +202,47 @@ def from_the_last(A: f32[35, 35], B: f32[35, 40]):
             B[34 - i, j] = A[34 - i, 34 - i] * B[34 - i, j]
             for k in seq(0, 34 - i):
                 B[34 - i, j] += A[34 - i, k] * B[k, j]
+
+
+@proc
+def rows_above(n: size, m: size, C: f32[n, m], A: f32[n, n], B: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            C[i, j] = 2.0 * C[i, j]
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for k in seq(0, i):
+                C[i, j] += A[i, k] * B[k, j]
+                C[k, j] += A[i, k] * B[i, j]
+
+
+@proc
+def rows_up_to(C: f32[13, 5], A: f32[13, 13], B: f32[13, 5]):
+    for i in seq(0, 13):
+        for k in seq(0, i + 1):
+            for j in seq(0, 5):
+                C[k, j] += A[i, k] * B[i, j]
+
+
+@proc
+def columns_before(n: size, C: f32[n, n], A: f32[n, n], B: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, j):
+                C[i, k] += A[j, k] * B[i, j]
+
+
+@proc
+def rows_in_place(n: size, C: f32[n, 4], A: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, 4):
+            for k in seq(0, i):
+                C[k, j] += A[i, k] * C[i, j]
+
+
+@proc
+def rows_of_the_first(n: size, C: f32[n, 4], A: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, 4):
+            for k in seq(0, i):
+                C[k, j] += A[i, k] * C[0, j]
