@@ -12,9 +12,10 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Rewrite
+from schedsearch.transforms.estimate.cost import log_cost
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import After, At, Op, run_op
-from schedsearch.transforms.registry import apply, label, select
+from schedsearch.transforms.registry import apply, label, propose, select
 from transforms.execution import assert_exact, on_threads
 from transforms.helpers import TARGET, source
 
@@ -114,3 +115,19 @@ def test_nothing_on_one_thread_and_never_inside_of_a_parallel_loop() -> None:
 def test_lengths_from_anywhere_are_refused(length: object) -> None:
     with pytest.raises(RewriteError):
         in_parts("dot", length)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("dot", {}), ("columns", {"m": 9})])
+def test_the_estimate_has_it_measured_early(name: str, sizes: dict[str, int]) -> None:
+    """A search finds it at once, then, whatever else there is."""
+    ast, sizes = mirror(PROCEDURES[name]), {"n": 10**6, **sizes}
+    costs = {}
+    for rewrite in propose(ast, THREADS, select(None)):
+        try:
+            after = apply(PROCEDURES[name], ast, rewrite)
+        except RewriteError:
+            continue
+        costs[rewrite.transform] = min(
+            log_cost(mirror(after), THREADS, sizes), costs.get(rewrite.transform, 1e9)
+        )
+    assert REDUCE.name in sorted(costs, key=costs.__getitem__)[:2]
