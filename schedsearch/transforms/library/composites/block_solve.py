@@ -62,7 +62,7 @@ from schedsearch.transforms.operators.ops import (
 )
 
 VERSION = 1
-NORMAL_FORM = 2
+NORMAL_FORM = 1
 
 MAX_FACTOR = 4096
 
@@ -212,18 +212,17 @@ class _Block:
     def _subtract(self, path: q.Path) -> Generator[Op | None, Any, int]:
         """Of the loop over rows at `path`, the rest of each: give the steps of sums that are before
         the block nests of their own, which come first, and the columns after the block one that
-        comes last. Returns how many of the first read other rows than those of the block."""
+        comes last. Returns how many of the first use elements of a row for several of the result."""
         p = self.p
         parts: list[tuple[bool, Cursor]] = []
         for child in [p.at((*path, n)) for n in range(len(self._body(path)))]:
-            if (found := _steps_before(p.stmt(child))) is None:
+            if (inside := _steps_before(p.stmt(child))) is None:
                 continue
-            inside, others = found
             steps = p.at((*p.path(child), *inside))
             yield from p.do("cut_loop", steps, self.start)
             if inside:
                 yield from p.do("fission", After(p.path(steps)), len(inside))
-            parts.append((others, p.at(p.path(steps)[: len(path) + 1])))
+            parts.append((bool(inside), p.at(p.path(steps)[: len(path) + 1])))
         last = p.at((*path, len(self._body(path)) - 1))
         parts.sort(key=lambda part: not part[0])
         for place, (_, part) in enumerate(parts):
@@ -231,19 +230,41 @@ class _Block:
                 yield from p.do("reorder_stmts", Pair((*path, now - 1)))
         count = 0
         while parts:
-            others, part = parts.pop(0)
-            if parts and parts[0][0] == others and goes_on(p.ast, p.path(part)):
+            turned, part = parts.pop(0)
+            if parts and goes_on(p.ast, p.path(part)):
                 yield from p.do("join_loops", part, parts[0][1])
-                parts[0] = (others, p.at(p.path(part)))
+                parts[0] = (turned, p.at(p.path(part)))
                 continue
             stmt = p.stmt(part)
             if isinstance(stmt, q.For) and stmt.lo != q.Affine(0):
                 yield from p.do("shift_loop", part, 0)
             if len(self._body(stmt.path[:-1])) > 1:
                 yield from p.do("fission", After(stmt.path))
-            count += others
+            if turned:
+                count += yield from self._apart(part)
         yield from self._columns_after(last)
         return count
+
+    def _apart(self, part: Cursor) -> Generator[Op | None, Any, int]:
+        """Copy the row of which a nest, all that is in its loop over rows, multiplies elements by
+        those of other rows of the block: Exo gives no array to an instruction twice. Returns how
+        many statements it takes then."""
+        p, array = self.p, self.found.array
+        *_, step, total = q.walk((p.stmt(part),))
+        rows = p.ast.by_path[p.path(part)[:-1]]
+        assert isinstance(step, q.For) and isinstance(total, q.Reduce) and isinstance(rows, q.For)
+        of = {read.idx[0] for read in reads(total.rhs) if read.buf == array}
+        finished = any(step.iter in q.expr_vars(row) for row in of)
+        if finished or len(of) < 2 or total.idx[0] not in of:
+            return 1
+        name, start = fresh(self.taken, f"{array.name}_l"), p.path(part)
+        window = f"{array.name}[{show_affine(total.idx[0])}, 0:{self.start}]"
+        yield from p.do("stage_mem", part, window, name)
+        copy = p.at(start)
+        yield from p.do("expand_dim", copy, show_affine(rows.hi), rows.iter.name)
+        yield from p.do("lift_alloc", copy)
+        yield from p.do("fission", After((*p.path(part)[:-1], 0)))
+        return 3
 
     def _columns_after(self, last: Cursor) -> Steps:
         """Solve for the columns after the block when those of the block are, from a copy of
@@ -264,17 +285,15 @@ class _Block:
         yield from p.do("stage_mem", At(start), window, fresh(self.taken, f"{array}_d"))
 
 
-def _steps_before(stmt: q.Stmt) -> tuple[tuple[int, ...], bool] | None:
-    """Where in the nest `stmt` the loop of its first sum is, which starts at 0, and whether the
-    terms are of other rows than the result; None if there is none."""
+def _steps_before(stmt: q.Stmt) -> tuple[int, ...] | None:
+    """Where in the nest `stmt` the loop of its first sum is, which starts at 0; None if there is
+    none."""
     inside: tuple[int, ...] = ()
     while isinstance(stmt, q.For):
         match stmt.body[0]:
-            case q.Reduce() as sum_ if len(stmt.body) == 1:
-                if stmt.iter in q.expr_vars(sum_.idx[-1]) or stmt.lo != q.Affine(0):
-                    return None
-                rows = [read.idx[0] for read in reads(sum_.rhs) if read.buf == sum_.buf]
-                return inside, any(stmt.iter in q.expr_vars(row) for row in rows)
+            case q.Reduce() as total if len(stmt.body) == 1:
+                reduced = stmt.lo == q.Affine(0) and stmt.iter not in q.expr_vars(total.idx[-1])
+                return inside if reduced else None
             case inner:
                 stmt, inside = inner, (*inside, 0)
     return None
