@@ -149,8 +149,7 @@ def _partial(
         return function(name, result, params, plain)
     width, feature = _WIDTHS[lanes * size]
     condition = f"defined({feature})" + (" && defined(__AVX512BW__)" if size < 4 else "")
-    # `n` is 0 in the first row of a small triangle that ends before the diagonal.
-    mask = "(1ull << n) - 1" if lanes < 64 else "n ? ~0ull >> (64 - n) : 0"
+    mask = "(1ull << (n - 1) << 1) - 1"  # n is from 1 to 64
     body = "\n".join(
         [
             f"#if {condition}",
