@@ -29,7 +29,8 @@ other, that is all.
 Otherwise the rest of a row, from the block's columns on, first loses what finished rows give it:
 steps of sums before the block come before all else. Columns after the block are solved last.
 
-`factor` does not have to divide the rows: what is left is a smaller block.
+`factor` does not have to divide the rows: what is left is a smaller block, or, if their number is
+not known, left as it is (Exo does not cancel `n / 16 * 16` in the indices of its copy).
 """
 
 from __future__ import annotations
@@ -146,9 +147,9 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     yield from p.do("divide_loop", At(path), factor, given, **tail)
     position = int(found.along.path[-1])
     starts = [((*path, 0), f"{factor} * {block}", f"{factor} * {block} + {factor}")]
-    if not whole:
+    if not whole and found.rows.hi.is_const:
         end = show_affine(found.rows.hi)
-        starts.append((next_path(path), f"{factor} * (({end}) / {factor})", end))
+        starts.append((next_path(path), f"({end}) / {factor} * {factor}", end))
     held = [(p.at(at), start, end) for at, start, end in starts]
     for loop, start, end in held:
         yield from _Block(p, loop, found, (start, end), taken).solve(position)
