@@ -84,9 +84,7 @@ def _computed_in(kind: str, *sides: q.Expr) -> str:
     makes expressions of type R, whatever their operands are, and `set_precision` leaves them so."""
     if kind != "R":
         return kind
-    operands = {
-        side.type for side in sides if not isinstance(side, q.Const | q.Affine | q.Window)
-    }
+    operands = {side.type for side in sides if not isinstance(side, q.Const | q.Affine | q.Window)}
     return operands.pop() if len(operands) == 1 else kind
 
 

@@ -213,7 +213,7 @@ class _Block:
     def _subtract(self, path: q.Path) -> Generator[Op | None, Any, int]:
         """Of the loop over rows at `path`, the rest of each: give the steps of sums that are before
         the block nests of their own, which come first, and the columns after the block one that
-        comes last. Returns how many of the first use elements of a row for several of the result."""
+        comes last. Returns how many statements of the first are to be turned."""
         p = self.p
         parts: list[tuple[bool, Cursor]] = []
         for child in [p.at((*path, n)) for n in range(len(self._body(path)))]:
@@ -253,7 +253,9 @@ class _Block:
         p, array = self.p, self.found.array
         *_, step, total = q.walk((p.stmt(part),))
         rows = p.ast.by_path[p.path(part)[:-1]]
-        assert isinstance(step, q.For) and isinstance(total, q.Reduce) and isinstance(rows, q.For)
+        assert isinstance(total, q.Reduce)
+        assert isinstance(step, q.For)
+        assert isinstance(rows, q.For)
         of = {read.idx[0] for read in reads(total.rhs) if read.buf == array}
         finished = any(step.iter in q.expr_vars(row) for row in of)
         if finished or len(of) < 2 or total.idx[0] not in of:
@@ -273,7 +275,7 @@ class _Block:
         p, array, stmt = self.p, self.found.array.name, self.p.stmt(last)
         if not isinstance(stmt, q.For) or show_affine(stmt.hi) == self.end:
             return
-        row = p.stmt(p.at(stmt.path[:-1]))
+        row = p.ast.by_path[stmt.path[:-1]]
         if not isinstance(row, q.For) or row.iter not in q.expr_vars(stmt.lo):
             return
         yield from p.do("cut_loop", last, self.end)
