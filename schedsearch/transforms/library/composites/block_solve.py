@@ -1,5 +1,4 @@
-"""Solve for a block of rows at a time, with what is subtracted of finished rows in nests of its
-own.
+"""Solve for the rows of a triangular system, or of a factorisation, in blocks.
 
 ```
 for i in seq(0, 64):                                for i in seq(0, 4):
