@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exo.stdlib.scheduling import divide_loop
+from exo.stdlib.scheduling import divide_loop, set_precision
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
@@ -224,3 +224,14 @@ def test_no_array_has_a_negative_length_where_loops_around_it_are_empty() -> Non
                     shape = [q.evaluate_affine(each, lambda _, n=length: n) for each in alloc.shape]
                     assert min(shape) >= 0, str(fold)
     assert blocks
+
+
+def test_a_sign_has_the_type_of_what_it_is_of() -> None:
+    """`set_precision` leaves it without one, as BLAS's solves of the suite are made."""
+    procedure = source("triangles").procs["solved_of_any_type"]
+    for name in ("B", "L"):
+        procedure = set_precision(procedure, name, "f64")
+    ast = mirror(procedure)
+    (rewrite,) = FOLD.rewrites(ast, TARGET)
+    after = mirror(apply(procedure, ast, rewrite))
+    assert [stmt.type for stmt in after.body if isinstance(stmt, q.Alloc)] == ["f64"]

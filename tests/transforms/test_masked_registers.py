@@ -37,6 +37,14 @@ def corner(C: {kind}[4, 4], A: {kind}[4, 7], B: {kind}[7, 4]):
 
 
 @proc
+def strictly_below(C: {kind}[4, 4], A: {kind}[4, 7], B: {kind}[7, 4]):
+    for i in seq(0, 4):
+        for j in seq(0, i):
+            for k in seq(0, 7):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
 def columns(C: {kind}[4, 13], A: {kind}[4, 7], B: {kind}[7, 32]):
     for i in seq(0, 4):
         for j in seq(0, 13):
@@ -82,7 +90,7 @@ def loads_whole(result: Any) -> bool:
 
 @pytest.mark.normal
 @pytest.mark.parametrize("kind", ["f32", "f64", "i32"])
-@pytest.mark.parametrize("name", ["corner", "columns", "narrow", "sizes"])
+@pytest.mark.parametrize("name", ["corner", "strictly_below", "columns", "narrow", "sizes"])
 def test_every_block_is_exact(name: str, kind: str, tmp_path: Path) -> None:
     procedure, results = blocks(name, kind, tmp_path)
     sizes = [{"N": n} for n in (1, 3, 4, 15, 16, 17, 37)] if name == "sizes" else [{}]
@@ -130,6 +138,18 @@ def lanes(y: f32[16], x: f32[16], a: f32[1]):
     for l in seq(0, 16):
         y[l] = t[l]
 """
+
+
+@pytest.mark.parametrize("flags", [["-O1", "-march=native"], ["-O1"]])
+def test_the_first_row_of_a_triangle_may_have_no_lane(flags: list[str], tmp_path: Path) -> None:
+    """A mask of AVX-512 for no lane would be one for all."""
+    procedure, results = blocks("strictly_below", "f32", tmp_path)
+    library = Library([generate_c(each) for each in results], tmp_path, flags)
+    assert any(map(loads_whole, results))
+    for number in range(len(results)):
+        c, a, b = (np.ones(shape, np.float32) for shape in ((4, 4), (4, 7), (7, 4)))
+        library.call(number, mirror(procedure), [c, a, b])
+        assert np.array_equal(c, 1 + 7 * np.tri(4, k=-1)), str(results[number])
 
 
 @pytest.mark.parametrize("flags", [["-O3", "-march=native"], ["-O1"]])

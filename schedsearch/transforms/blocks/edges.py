@@ -127,6 +127,8 @@ def best_block(
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
+    if width < 2 and not nest.instruction:  # there is none for a single lane
+        return None
     start = nest.loops[0].path
     together = [other.stmt for other in reduction_nests(proc) if other.loops[0].path == start]
     inner = _inner(nest)

@@ -295,8 +295,8 @@ def _instruction(stmt: q.Assign | q.Reduce, along: q.For) -> str | None:
         apart = len({read.buf for read in operands}) == len(operands)
         fits = apart and None not in moved and moved.count("column") <= 1
         return "" if fits and {"vector", "column"} & {*moved} else None
-    match stmt.rhs:
-        case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs):
+    match _unsigned(stmt.rhs):
+        case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs) as product:
             shapes = [_operand(lhs, along), _operand(rhs, along)]
             # Exo lets no instruction have one array twice. It may be packed from rows that
             # the other operand is not read from, as in what is left of a triangle.
@@ -304,11 +304,24 @@ def _instruction(stmt: q.Assign | q.Reduce, along: q.For) -> str | None:
                 return None
             if None in shapes or shapes.count("column") > 1 or shapes == ["scalar", "scalar"]:
                 return None
+            if product != stmt.rhs:
+                return ""
             first, second = ("vector" if shape == "column" else shape for shape in shapes)
             return f"fma_{first}_{second}"
         case q.Read() as read if _operand(read, along) == "vector":
             return "add_vector"
     return None
+
+
+def _unsigned(expr: q.Expr) -> q.Expr:
+    """A product without the signs of its factors."""
+    match expr:
+        case q.USub():
+            return _unsigned(expr.arg)
+        case q.BinOp(op="*"):
+            return replace(expr, lhs=_unsigned(expr.lhs), rhs=_unsigned(expr.rhs))
+        case _:
+            return expr
 
 
 def _operand(read: q.Read, along: q.For) -> str | None:

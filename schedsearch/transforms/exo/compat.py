@@ -323,7 +323,7 @@ def unsound(
         return f"Exo would leave the loop's variable in the shape of {name} as it was"
     if operator == "fuse" and _begin_apart(mirror(procedure), path):
         return "Exo does not see that the loops begin at different values"
-    if operator == "join_loops" and not _alike(mirror(procedure), path):
+    if operator == "join_loops" and not goes_on(mirror(procedure), path):
         return "Exo does not see that the loops do different things"
     if operator == "left_reassociate_expr" and not _floats(mirror(procedure), path):
         return "integers might overflow in another order"
@@ -424,7 +424,7 @@ def _begin_apart(proc: q.Proc, path: q.Path) -> bool:
     return isinstance(first, q.For) and isinstance(second, q.For) and first.lo != second.lo
 
 
-def _alike(proc: q.Proc, path: q.Path) -> bool:
+def goes_on(proc: q.Proc, path: q.Path) -> bool:
     """Whether the loop at `path` goes on as the next one does."""
     first, second = proc.by_path[path], proc.by_path.get(next_path(path))
     if not (isinstance(first, q.For) and isinstance(second, q.For)):

@@ -80,14 +80,12 @@ _TYPE_NAMES = {
 }
 
 
-def _computed_in(kind: str, lhs: q.Expr, rhs: q.Expr) -> str:
+def _computed_in(kind: str, *sides: q.Expr) -> str:
     """The type in which C computes an expression of Exo's type `kind`. `left_reassociate_expr`
-    makes expressions of type R, whatever their operands are."""
+    makes expressions of type R, whatever their operands are, and `set_precision` leaves them so."""
     if kind != "R":
         return kind
-    operands = {
-        side.type for side in (lhs, rhs) if not isinstance(side, q.Const | q.Affine | q.Window)
-    }
+    operands = {side.type for side in sides if not isinstance(side, q.Const | q.Affine | q.Window)}
     return operands.pop() if len(operands) == 1 else kind
 
 
@@ -311,7 +309,8 @@ class _Mirror:
                 idx = tuple(to_affine(i, self.env) for i in e.idx)
                 return q.Read(self.env[e.name], idx, type_name(e.type))
             case LoopIR.USub():
-                return q.USub(self.expr(e.arg), type_name(e.type))
+                arg = self.expr(e.arg)
+                return q.USub(arg, _computed_in(type_name(e.type), arg))
             case LoopIR.BinOp():
                 lhs, rhs = self.expr(e.lhs), self.expr(e.rhs)
                 return q.BinOp(str(e.op), lhs, rhs, _computed_in(type_name(e.type), lhs, rhs))

@@ -44,6 +44,14 @@ def solved(n: size, B: f32[n, 8], L: f32[n, n]):
 
 
 @proc
+def solved_of_any_type(n: size, B: R[n, 8], L: R[n, n]):
+    for i in seq(0, n):
+        for k in seq(0, i):
+            for j in seq(0, 8):
+                B[i, j] += -L[i, k] * B[k, j]
+
+
+@proc
 def summed_rows(n: size, C: f32[n, n], A: f32[n, 4], s: f32[n]):
     for i in seq(0, n):
         s[i] = 0.0

@@ -51,7 +51,8 @@ class Fused:
     it is done for as many registers as there are `copies`. A `whole` instruction is counted, and
     yet loads all lanes of what it only reads: windows have elements for them. The minimum or
     maximum over the lanes is taken in as many `chains` at once, which hides the latency of each,
-    and in as many `parts`, each on a thread.
+    and in as many `parts`, each on a thread. `empty`: a `whole` instruction may be given no iteration, as in the first row of a triangle that
+    ends before the diagonal.
     """
 
     lanes: int
@@ -62,6 +63,7 @@ class Fused:
     whole: bool = False
     chains: int = 1
     parts: int = 1
+    empty: bool = False
 
     def reads_whole(self, op: Operand) -> bool:
         """Whether an operand is read beyond the iterations that are done."""
@@ -139,6 +141,7 @@ def fused_name(fused: Fused) -> str:
     shape += " whole" * fused.whole
     shape += f" {fused.chains} chains" if fused.chains > 1 else ""
     shape += f" {fused.parts} parts" if fused.parts > 1 else ""
+    shape += " empty" * fused.empty
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])

@@ -20,7 +20,7 @@ from schedsearch.analysis.arrays import Array, declared
 from schedsearch.analysis.certain import certain_at
 from schedsearch.analysis.conversions import value_type
 from schedsearch.analysis.independence import box_of, separates
-from schedsearch.analysis.ranges import Ranges
+from schedsearch.analysis.ranges import Ranges, loops_at
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
@@ -99,7 +99,15 @@ def fuse(
         return None  # each addition rounds to f16
     if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
         return replace(fused, whole=False)
-    return fused
+    return replace(fused, empty=fused.whole and _starts_empty(proc, loop))
+
+
+def _starts_empty(proc: q.Proc, loop: q.For) -> bool:
+    """Whether the loop ends at the variable of one around it that starts at 0."""
+    return any(
+        each.lo == q.Affine(0) and loop.hi == q.as_affine(each.iter)
+        for each in loops_at(proc, loop.path)
+    )
 
 
 def _has_lanes(

@@ -214,6 +214,8 @@ class _Function:
         lines = [f"static inline __attribute__((always_inline)) void {fused_name(self.fused)}("]
         lines += [f"    {', '.join(self.params())})", "{"]
         lanes = self.fused.lanes
+        if self.fused.empty:  # masks are of one lane at least
+            lines.append("    if (n < 1) return;")
         for uid, kind in self.sums.items():
             lines += [f"    {self.vec(kind)} {each} = {{0}};" for each in self.sum_registers(uid)]
         for stmt in extremes:
