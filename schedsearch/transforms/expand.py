@@ -120,8 +120,8 @@ class Expander:
     ) -> Expansion:
         """The children of `trace`, or every `parts`-th of them from number `part` on, without
         those `made` before: all, in proposal order; or with `patience_s` the most promising ones,
-        at least one, for so many seconds, and no less than it took to propose them. The first step
-        towards the normal form ends the first of these portions: the way goes on from there.
+        at least one, for so many seconds, and no less than it took to propose them. On the way to
+        the normal form the next step ends the first of these portions: it goes on from there.
 
         Raises ReplayError if `trace` itself does not replay.
         """
@@ -130,6 +130,8 @@ class Expander:
         clock.lap("replay")
         rewrites = list(propose(state.ast, self._target(state), self.transforms))[part::parts]
         known = set(made)
+        first = patience_s < inf and not known
+        on_the_way = first and bool(trace.steps) and all(map(normalises, trace.steps))
         rewrites = [rewrite for rewrite in rewrites if rewrite not in known]
         if patience_s < inf:
             rewrites = self.promises.ranked(rewrites)
@@ -145,8 +147,7 @@ class Expander:
             clock.lap("wait")
             children.append(self._child(state, trace, rewrite, before, clock))
             self.promises.learn(children[-1])
-            on_the_way = normalises(rewrite) and children[-1].outcome is None
-            if on_the_way and not known and patience_s < inf:
+            if on_the_way and normalises(rewrite) and children[-1].outcome is None:
                 break
         left = len(rewrites) - len(children)
         return Expansion(trace, tuple(children), clock.result(), left)

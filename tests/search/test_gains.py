@@ -125,25 +125,6 @@ def test_best_first_looks_for_the_normal_form_first() -> None:
     assert strategy.ask_expand(1) == ["g"]
 
 
-def test_nothing_is_measured_on_the_way_to_the_normal_form() -> None:
-    strategy = Told("best-first", 4)
-    strategy.tell(Expanded(ROOT, (child("f", "fold_operand"),)))
-    assert strategy.ask_measure(1) == []
-    assert strategy.ask_expand(1) == ["f"]
-    assert strategy.ask_measure(1) == []
-    strategy.tell(Expanded("f", (child("g", "reorder"),)))
-    assert sorted(strategy.ask_measure(2)) == ["f", "g"]
-
-
-def test_a_way_that_ends_nowhere_does_not_stop_measuring() -> None:
-    strategy = Told("best-first", 4)
-    strategy.tell(Expanded(ROOT, (child("a", "reorder"), child("f", "fold_operand"))))
-    assert strategy.ask_expand(1) == ["f"]
-    strategy.tell(Expanded("f", ()))
-    strategy.ask_expand(1)
-    assert sorted(strategy.ask_measure(2)) == ["a", "f"]
-
-
 def test_what_is_done_to_the_normal_form_is_measured_first() -> None:
     """Whatever else promises."""
     strategy = Told("best-first", 4)

@@ -68,13 +68,19 @@ def test_a_portion_takes_no_less_time_than_its_proposals(monkeypatch: pytest.Mon
     assert sum(seconds[stage] for stage in ("rewrite", "ast_key")) > slow_s / 2
 
 
-def test_a_step_to_the_normal_form_ends_the_first_portion() -> None:
+def test_on_the_way_to_the_normal_form_the_next_step_ends_a_portion() -> None:
+    alphabet = select(["interchange_triangle", "cut_triangle", "reorder"])
     procedure = source("triangles").procs["rows_above"]
-    expander = Expander(Replayer(procedure), TARGET, select(None), {"n": 8, "m": 8})
-    (first,) = expander.expand(Trace(), patience_s=60.0).children
-    assert first.rewrite.transform == "interchange_triangle"
-    second = expander.expand(Trace(), made=[first.rewrite], patience_s=0.5)
-    assert len(second.children) > 1
+    expander = Expander(Replayer(procedure), TARGET, alphabet, {"n": 32, "m": 8})
+    first = expander.expand(Trace(), patience_s=60.0)
+    assert first.children[0].rewrite.transform == "interchange_triangle"
+    assert len(first.children) > 1
+    on_the_way = Trace((first.children[0].rewrite,))
+    step = expander.expand(on_the_way, patience_s=60.0)
+    assert [each.rewrite.transform for each in step.children] == ["cut_triangle"]
+    assert step.left
+    others = expander.expand(on_the_way, made=[step.children[0].rewrite], patience_s=60.0)
+    assert not others.left
 
 
 def rewrite(transform: str, path: int, factor: int) -> Rewrite:

@@ -10,12 +10,11 @@ others are as good.
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
 rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
 brings the procedure as written to its normal form is expanded before all else, on one way to it,
-and what is done to the normal form (`COMPLETE`) is measured before all else. On the way nothing
-else is measured, because what is found there gains nothing. Then comes what each compiler makes of
-the procedure as written, which is what everybody else has. A node whose children are made in
-portions, the most promising first, pays a fee for every portion it had; what was looked through
-unmeasured gets the others when nothing else is left. With probability `EXPLORE` a choice is random
-instead: local optima are the rule in this space.
+and what is done to the normal form (`COMPLETE`) is measured before all else; then what each
+compiler makes of the procedure as written, which is what everybody else has. A
+node whose children are made in portions, the most promising first, pays a fee for every portion it
+had; what was looked through unmeasured gets the others when nothing else is left. With probability
+`EXPLORE` a choice is random instead: local optima are the rule in this space.
 """
 
 from __future__ import annotations
@@ -80,8 +79,6 @@ class BestFirst:
         self._nodes: Heap[Node] = Heap()
         self._nodes.put(root, root.reached())
         self._normal, self._complete = deque[Node](), deque[Node]()
-        self._leading: Node | None = None  # on the way, being expanded
-        self._arrived = False  # at the end of the way
         self._written: dict[object, Node] = {}  # by compiler
         self._portions: Counter[Node] = Counter()
         self._rest = deque[Node]()
@@ -94,16 +91,12 @@ class BestFirst:
         for node in self._written.values():
             if node.measure:
                 return node
-        if not self._arrived and (self._normal or self._leading is not None):
-            return None
         return self._groups.take(lambda node: node.measure)
 
     def expand(self) -> Node | None:
         """The best measured node, and every other time one that is not measured yet."""
-        self._leading = None
         while self._normal:
             if (normal := self._normal.popleft()).expand:
-                self._leading = normal
                 return normal
         self._look_ahead = not self._look_ahead
         questions = (self._look_through, self._best_node)
@@ -124,8 +117,6 @@ class BestFirst:
         self._groups.add(nodes)
         self._ahead.add([node for node in nodes if not node.variant])
         parents = set()
-        if any(node.parent is self._leading for node in nodes):
-            self._leading = None
         for node in nodes:
             self._open(node)
             if node.parent not in parents and _on_the_way(node):
@@ -133,7 +124,6 @@ class BestFirst:
                 self._normal.append(node)
                 if normalises(node.rewrite) >= COMPLETE:
                     self._complete.append(node)
-                    self._arrived = True
             if node.variant and len(node.steps) == 1:
                 self._written.setdefault(dict(node.rewrite.args).get("compiler"), node)
 
