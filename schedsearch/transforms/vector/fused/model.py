@@ -51,8 +51,8 @@ class Fused:
     it is done for as many registers as there are `copies`. A `whole` instruction is counted, and
     yet loads all lanes of what it only reads: windows have elements for them. The minimum or
     maximum over the lanes is taken in as many `chains` at once, which hides the latency of each,
-    and in as many `parts`, each on a thread. `empty`: a `whole` instruction may be given no iteration, as in the first row of a triangle that
-    ends before the diagonal.
+    and in as many `parts`, each on a thread. `empty`: a `whole` instruction may be given no
+    iteration, as in the first row of a triangle that ends before the diagonal.
     """
 
     lanes: int
