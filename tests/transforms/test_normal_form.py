@@ -88,7 +88,12 @@ def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() ->
         "cut_triangle",
     ]
     assert names("solved_scaled") == ["fold_operand", "cut_triangle", "block_all"]
-    assert names("symmetric") == [*["fold_operand"] * 3, "cut_triangle", "block_all"]
+    assert names("symmetric") == [
+        *["fold_operand"] * 3,
+        "interchange_triangle",
+        *["cut_triangle"] * 2,
+        "block_all",
+    ]
     assert names("in_place") == [*["fold_operand"] * 2, "cut_triangle", "block_all"]
     assert names("from_the_last") == ["cut_triangle", "block_all"]
     assert names("squared") == ["fold_operand"]
