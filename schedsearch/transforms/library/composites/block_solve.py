@@ -151,7 +151,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         starts.append((next_path(path), f"({end}) / {factor} * {factor}", end))
     held = [(p.at(at), start, end) for at, start, end in starts]
     for loop, start, end in held:
-        yield from _Block(p, loop, found, (start, end), taken).solve(position)
+        yield from _Block(p, loop, found, factor, (start, end), taken).solve(position)
     yield from p.do("simplify")
 
 
@@ -159,9 +159,15 @@ class _Block:
     """The loop over the rows of one block, from `start` to `end`."""
 
     def __init__(
-        self, p: Cursors, rows: Cursor, found: _Solve, ends: tuple[str, str], taken: frozenset[str]
+        self,
+        p: Cursors,
+        rows: Cursor,
+        found: _Solve,
+        factor: int,
+        ends: tuple[str, str],
+        taken: frozenset[str],
     ) -> None:
-        self.p, self.rows, self.found, self.taken = p, rows, found, taken
+        self.p, self.rows, self.found, self.factor, self.taken = p, rows, found, factor, taken
         self.start, self.end = ends
 
     def solve(self, position: int) -> Steps:
@@ -242,6 +248,7 @@ class _Block:
                 yield from p.do("fission", After(stmt.path))
             if turned:
                 count += yield from self._apart(part)
+                count += yield from self._last_columns(part)
         yield from self._columns_after(last)
         return count
 
@@ -268,6 +275,21 @@ class _Block:
         yield from p.do("fission", After((*p.path(part)[:-1], 0)))
         return 3
 
+    def _last_columns(self, part: Cursor) -> Generator[Op | None, Any, int]:
+        """Give the columns that the block does not divide, of a nest that is all in its loop over
+        rows, one of their own. Returns how many statements there are more."""
+        p, loop = self.p, self.p.stmt(part)
+        assert isinstance(loop, q.For)
+        left = q.modulo(loop.hi, self.factor)
+        rows = p.ast.by_path[loop.path[:-1]]
+        inside = isinstance(rows, q.For) and rows.iter in q.expr_vars(loop.hi)
+        if inside or loop.hi.is_const or not left.is_const or left == q.Affine(0):
+            return 0
+        yield from p.do("cut_loop", part, show_affine(loop.hi - left))
+        yield from p.do("fission", After(p.path(part)))
+        yield from p.do("shift_loop", At((*next_path(p.path(part)[:-1]), 0)), 0)
+        return 1
+
     def _columns_after(self, last: Cursor) -> Steps:
         """Solve for the columns after the block when those of the block are, from a copy of
         these."""
@@ -283,8 +305,9 @@ class _Block:
         for at in ((*start, 0), (*start, 0, 0)):
             if isinstance(p.ast.by_path.get(at), q.For):
                 yield from p.do("shift_loop", At(at), 0)
+        count = 1 + (yield from self._last_columns(p.at((*start, 0))))
         window = f"{array}[{self.start}:{self.end}, {self.start}:{self.end}]"
-        yield from p.do("stage_mem", At(start), window, fresh(self.taken, f"{array}_d"))
+        yield from p.do("stage_mem", Span(start, count), window, fresh(self.taken, f"{array}_d"))
 
 
 def _steps_before(stmt: q.Stmt) -> tuple[int, ...] | None:
