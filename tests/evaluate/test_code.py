@@ -127,6 +127,16 @@ def test_the_hot_loop_of_two_is_found(builder: Builder, compiler: Compiler) -> N
 
 
 @pytest.mark.normal
+def test_stores_say_how_often_a_loop_runs(builder: Builder) -> None:
+    """A sum of neighbours over several lines: gcc computes parts of it for several elements."""
+    total = "\n    + ".join(f"x[i6 + {k}]" for k in range(8))
+    source = SOURCE.replace("y[i6] += x[i6];", f"y[i6] = {total};")
+    (first, *_) = loops_of(builder, c(source))
+    lanes = first.counts.width / 32 * first.counts.stores
+    assert first.iterations == pytest.approx(100 * 4096 / lanes, rel=0.01)
+
+
+@pytest.mark.normal
 def test_a_scalar_loop_is_one(builder: Builder) -> None:
     """Each element needs the one before."""
     code = c(SOURCE.replace("y[i6] += x[i6];", "y[i6 + 1] = y[i6] / x[i6];"))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from schedsearch.evaluate.code.c_lines import Line
-from schedsearch.evaluate.code.counted import Counts, accesses, counted, is_framed
+from schedsearch.evaluate.code.counted import Counts, counted, is_framed
 from schedsearch.evaluate.code.listing import Instruction, innermost_loops
 
 _UNKNOWN = Line(0, "")
@@ -97,18 +97,20 @@ def _left_over(line: Line, step: float) -> float:
 
 
 def _step(loop: HotLoop) -> tuple[Line, float]:
-    """The line of C that does most in the loop, and how many runs of it an iteration is."""
+    """The line of C that does most in the loop, and how many runs of it an iteration is: a run that
+    stores does so once. Arithmetic is counted where nothing is stored, because compilers move it
+    between lines that share sums."""
     by_number = {line.number: line for line in loop.lines}
     weights, moves = Counter[int](), Counter[int]()
     for each in loop.instructions:
         line = by_number.get(each.line)
         if line is None:
             continue
-        one = counted([each])
+        one = counted([each], framed=True)
         lanes = max(one.width // line.bits, 1) if line.bits and one.width > 64 else 1
         weights[each.line] += lanes * bool(one.arithmetic)
-        moves[each.line] += lanes * any(stored for _, _, stored in accesses(each))
-    for kind in (weights, moves):
+        moves[each.line] += lanes * (one.stores > one.spills)
+    for kind in (moves, weights):
         busy = {number: count for number, count in kind.items() if count}
         if busy:
             number = max(busy, key=lambda each: (by_number[each].runs, busy[each]))
