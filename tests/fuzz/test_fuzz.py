@@ -33,7 +33,7 @@ from schedsearch.transforms.library.composites import inline_value
 from schedsearch.transforms.library.primitives import merge_writes
 from schedsearch.transforms.registry import apply, registry, select
 from schedsearch.transforms.replay import State
-from schedsearch.transforms.vector.fused import source
+from schedsearch.transforms.vector.fused import function, source
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +109,7 @@ PLANTED: dict[str, tuple[str, str, list[tuple[ModuleType, str, object]], tuple[i
     "a term is added before it is converted": (
         "contraction",
         "vectorise_reduction",
-        [(source, "promoted", lambda kind: "f32" if kind in INTEGERS else kind)],
+        [(function, "promoted", lambda kind: "f32" if kind in INTEGERS else kind)],
         (15, 10),
     ),
     "two terms are added before they are converted": (

@@ -1,0 +1,239 @@
+"""The C function of a fused vector instruction.
+
+It works on whole registers in the vector extension of gcc and clang, so that one text serves SSE,
+AVX2, AVX-512 and NEON. An operation that the extension lacks (a conversion, a square root, a sum
+over a register) is a loop over the lanes in an inlined snippet, which both compilers turn into the
+one instruction meant. Only partial loads and stores and conversions of f16 name instructions.
+
+It converts where Exo's C does (`analysis/conversions.py`): a term of a sum before it is
+added. A sum is kept in the type that C adds in.
+
+A minimum or maximum over the lanes begins with the element itself in each of them: it is its own
+minimum, so that no other number is needed to begin with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from schedsearch.analysis.conversions import promoted
+from schedsearch.analysis.reduction import reduction
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.transforms.vector.fused import snippets
+from schedsearch.transforms.vector.fused.model import (
+    Fused,
+    arithmetic,
+    by_value,
+    computed,
+    fused_name,
+    reduced,
+    strides,
+)
+from schedsearch.transforms.vector.fused.parts import parallel_parts
+from schedsearch.transforms.vector.fused.values import Value, Values, extreme_register
+
+
+def c_function(fused: Fused) -> str:
+    """C text of the instruction's function, after the snippets that it uses."""
+    return _Function(fused, Values(fused)).text()
+
+
+@dataclass
+class _Function:
+    """The function of one instruction: `c` says its values, and `sums` in which type each sum is
+    kept."""
+
+    fused: Fused
+    c: Values
+    sums: dict[int, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        if self.fused.parts > 1:
+            return self.in_parts()
+        self.c.masked = self.fused.counted
+        extremes = [stmt for stmt in reduced(self.fused) if isinstance(stmt, q.Assign)]
+        body = self.body()
+        lines = [f"static inline __attribute__((always_inline)) void {fused_name(self.fused)}("]
+        lines += [f"    {', '.join(self.params())})", "{"]
+        lanes = self.fused.lanes
+        if self.fused.empty:  # masks are of one lane at least
+            lines.append("    if (n < 1) return;")
+        for uid, kind in self.sums.items():
+            lines += [f"    {self.c.vec(kind)} {each} = {{0}};" for each in self.sum_registers(uid)]
+        for stmt in extremes:
+            start = self.c.spread((f"*x{stmt.buf.uid}", stmt.type, False))[0]
+            kept = [extreme_register(stmt.buf, chain) for chain in range(self.fused.chains)]
+            lines += [f"    {self.c.vec(stmt.type)} {each} = {start};" for each in kept]
+        stores = any(op.written and op.moves for op in self.fused.operands)
+        in_chains = bool(extremes) or (bool(self.sums) and stores)
+        if in_chains and self.fused.counted and not self.fused.whole:
+            lines += self.counted_chains(body)
+        elif self.fused.counted and not self.fused.whole:
+            lines.append(f"    for (long l = 0; l < n; l += {lanes}) {{")
+            lines.append(f"        const long m = n - l < {lanes} ? n - l : {lanes};")
+            lines += [f"        {line}" for line in body]
+            lines.append("    }")
+        elif self.fused.copies > 1:
+            lines.append(f"    for (int v = 0; v < {self.fused.copies}; v++) {{")
+            lines += [*(f"        {line}" for line in body), "    }"]
+        else:
+            lines += [f"    {line}" for line in body]
+        for uid, kind in self.sums.items():
+            total = " + ".join(self.sum_registers(uid))
+            total = f"{self.c.need(snippets.total(kind, lanes), kind)}({total})"
+            lines.append(f"    *x{uid} += {total};")
+        for stmt in extremes:
+            lines += [f"    {line}" for line in self.joined(stmt)]
+        lines.append("}")
+        function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
+        return "\n".join([*self.c.needed.values(), function])
+
+    def in_parts(self) -> str:
+        """A function that has the instruction for one thread do each part of the iterations."""
+        single = replace(self.fused, parts=1)
+        one = _Function(single, Values(single))
+        (extreme,) = reduced(self.fused)
+        assert isinstance(extreme, q.Assign)
+        text, uid = one.text(), extreme.buf.uid
+        part = self.c.spread(("found[p].value", extreme.type, False))[0]
+        start = self.c.spread((f"*x{uid}", extreme.type, False))[0]
+        calls = parallel_parts(self.fused, uid, fused_name(single))
+        lines = [f"static void {fused_name(self.fused)}(", f"    {', '.join(self.params())})", "{"]
+        lines += [f"    {line}" for line in calls]
+        total = extreme_register(extreme.buf, 0)
+        lines.append(f"    {self.c.vec(extreme.type)} {total} = {start};")
+        lines.append(f"    for (long p = 0; p < {self.fused.parts}; p++)")
+        lines += [f"        {line}" for line in self.joins(extreme, [part])]
+        lines += [f"    *x{uid} = {total}[0];", "}"]
+        function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
+        return "\n".join([text, *self.c.needed.values(), function])
+
+    def body(self) -> list[str]:
+        return [line for stmt in self.fused.body for line in self.stmt(stmt)]
+
+    def counted_chains(self, rest: Sequence[str]) -> Iterator[str]:
+        """The loop of a counted instruction that reduces: whole registers in all chains, then in
+        one, then what is left."""
+        lanes, self.c.masked = self.fused.lanes, False
+        yield "    long l = 0;"
+        for chains in sorted({self.fused.chains, 1}, reverse=True):
+            yield f"    for (; n - l >= {chains * lanes}; l += {chains * lanes}) {{"
+            for self.c.chain in range(chains):
+                yield from ("        {", *(f"            {x}" for x in self.body()), "        }")
+            yield "    }"
+        yield "    if (l < n) {"
+        yield "        const long m = n - l;"
+        yield from (f"        {line}" for line in rest)
+        yield "    }"
+
+    def joined(self, stmt: q.Assign) -> Iterator[str]:
+        """Join the chains of an extreme, then its lanes by halves: the statement itself says how,
+        with a part of them in place of its term."""
+        kind, lanes, total = stmt.type, self.fused.lanes, extreme_register(stmt.buf, 0)
+        turns = [lanes >> step for step in range(1, lanes.bit_length())]
+        parts = [extreme_register(stmt.buf, chain) for chain in range(1, self.fused.chains)]
+        parts += [f"{self.c.need(snippets.turned(kind, lanes, n), kind)}({total})" for n in turns]
+        yield from self.joins(stmt, parts)
+        yield f"*x{stmt.buf.uid} = {total}[0];"
+
+    def joins(self, stmt: q.Assign, parts: Sequence[str]) -> Iterator[str]:
+        """Join an extreme with that of each part, a register."""
+        found, kind = reduction(stmt), stmt.type
+        assert found is not None
+        self.c.chain, total = 0, extreme_register(stmt.buf, 0)
+        part = q.Var("part", _PART)
+        value = with_part(stmt.rhs, found.term, q.Read(part, (), kind))
+        again = self.c.convert(self.c.expr(value, promoted(kind)), kind)[0]
+        for each in parts:
+            yield f"{{ const {self.c.vec(kind)} x{_PART} = {each}; {total} = {again}; }}"
+
+    def params(self) -> Iterator[str]:
+        if self.fused.counted:
+            yield "long n"
+        for uid, op in enumerate(self.fused.operands):
+            ctype = self.c.vec(op.type) if op.registers else ELEMENT_TYPES[op.type].c
+            const = "" if op.written else "const "
+            if op.places:
+                yield from (f"{const}{ctype} *x{uid}_{place}" for place in range(op.places))
+                continue
+            yield f"{const}{ctype} {'' if by_value(op) else '*'}x{uid}"
+            yield from (f"long x{uid}_s{dim}" for dim in strides(op))
+
+    def stmt(self, stmt: q.Stmt) -> Iterator[str]:
+        match stmt:
+            case q.Alloc():
+                yield f"{self.c.vec(stmt.type)} x{stmt.buf.uid};"
+            case q.Assign() | q.Reduce():
+                kind = arithmetic(stmt)
+                assert kind is not None
+                value = self.c.expr(stmt.rhs, kind)
+                if isinstance(stmt, q.Assign) and self.c.fixed(stmt.buf):
+                    yield self.extreme(stmt, value)
+                elif isinstance(stmt, q.Reduce) and self.c.fixed(stmt.buf):
+                    yield self.accumulate(stmt, value)
+                elif isinstance(stmt, q.Reduce):
+                    total = computed(stmt.type)
+                    element = q.Read(stmt.buf, stmt.idx, stmt.type)
+                    before = self.c.convert(self.c.read(element), total)
+                    term = self.c.convert(value, total)
+                    yield self.write(stmt, (f"{before[0]} + {term[0]}", total, True))
+                else:
+                    yield self.write(stmt, value)
+            case _:
+                raise AssertionError(stmt)
+
+    def accumulate(self, stmt: q.Reduce, value: Value) -> str:
+        kind = promoted(stmt.type)
+        self.sums[stmt.buf.uid] = kind
+        text, _, _ = self.c.spread(self.c.convert(value, kind))
+        if self.c.masked:
+            first = self.c.need(snippets.first(kind, self.fused.lanes), kind)
+            text = f"{first}({text}, {self.c.count})"
+        return f"{self.sum_registers(stmt.buf.uid)[self.c.chain]} += {text};"
+
+    def sum_registers(self, uid: int) -> list[str]:
+        """What a sum is kept in, by chain."""
+        chains = self.fused.chains
+        return [f"s{uid}"] if chains == 1 else [f"s{uid}_{chain}" for chain in range(chains)]
+
+    def extreme(self, stmt: q.Assign, value: Value) -> str:
+        """What a chain becomes; lanes beyond the last iteration stay as they are."""
+        text = self.c.convert(value, stmt.type)[0]
+        register = extreme_register(stmt.buf, self.c.chain)
+        if self.c.masked:
+            merge = self.c.need(snippets.masked_merge(stmt.type, self.fused.lanes), stmt.type)
+            text = f"{merge}({text}, {register}, {self.c.count})"
+        return f"{register} = {text};"
+
+    def write(self, stmt: q.Assign | q.Reduce, value: Value) -> str:
+        text, _, _ = self.c.spread(self.c.convert(value, stmt.type))
+        uid = stmt.buf.uid
+        if uid >= len(self.fused.operands):
+            return f"x{uid} = {text};"
+        if self.fused.operands[uid].registers:
+            register = self.c.register(stmt.buf)
+            if self.c.masked:
+                merge = snippets.masked_merge if self.fused.whole else snippets.merge
+                merged = self.c.need(merge(stmt.type, self.fused.lanes), stmt.type)
+                text = f"{merged}({text}, {register}, {self.c.count})"
+            return f"{register} = {text};"
+        if self.c.masked:
+            store = self.c.need(snippets.partial_store(stmt.type, self.fused.lanes), stmt.type)
+            return f"{store}({self.c.address(stmt.buf, stmt.idx)}, {text}, {self.c.count});"
+        return f"*({self.c.vec(stmt.type)}_u *)({self.c.address(stmt.buf, stmt.idx)}) = {text};"
+
+
+_PART = 99
+"""The local variable of what an extreme is joined with; operands and scalars have lower numbers."""
+
+
+def with_part(expr: q.Expr, term: q.Expr, part: q.Read) -> q.Expr:
+    """A minimum or maximum with another term."""
+    if expr == term:
+        return part
+    if isinstance(expr, q.Extern):
+        args = tuple(with_part(arg, term, part) for arg in expr.args)
+        return q.Extern(expr.name, args, expr.type)
+    return expr
