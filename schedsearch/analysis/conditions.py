@@ -120,7 +120,7 @@ def possible(
 def in_dead_branch(proc: q.Proc, path: q.Path) -> bool:
     """Whether the statement at `path` is in the `else` of `n <= LARGEST`, which always holds of a
     size."""
-    return any(
+    return "e" in path and any(
         path[depth] == "e" and isinstance(around, q.If) and _always(around.cond, sizes_of(proc))
         for depth in range(1, len(path))
         if (around := proc.by_path.get(path[:depth]))
@@ -128,9 +128,10 @@ def in_dead_branch(proc: q.Proc, path: q.Path) -> bool:
 
 
 def _always(condition: q.Expr, sizes: frozenset[q.Var]) -> bool:
-    return isinstance(condition, q.BinOp) and any(
+    if not isinstance(condition, q.BinOp) or condition.op == "and":
+        return False
+    return any(
         expr.terms == ((size, 1),) and expr.const <= -LARGEST
         for expr in at_most_zero(condition)
         for size in sizes
-        if condition.op != "and"
     )

@@ -73,13 +73,12 @@ def conflict(proc: q.Proc, loop: q.For) -> str | None:
     found = _Accesses.of(proc, loop)
     if found.refusal:
         return found.refusal
-    for buf in found.shared(loop):
-        return (
-            f"iterations may access the same elements of {buf.name}, and it is written"
-            if all(found.boxes[buf])
-            else f"iterations share {buf.name}, and it is written"
-        )
-    return None
+    buf = next(found.shared(loop), None)
+    if buf is None:
+        return None
+    if all(found.boxes[buf]):
+        return f"iterations may access the same elements of {buf.name}, and it is written"
+    return f"iterations share {buf.name}, and it is written"
 
 
 def divisible(proc: q.Proc, loop: q.For, threads: int) -> bool:

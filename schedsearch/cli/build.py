@@ -17,7 +17,7 @@ from schedsearch.cli.options import (
     InstructionsOption,
     OnlyOption,
 )
-from schedsearch.cli.telling import told
+from schedsearch.cli.telling import say, told
 from schedsearch.deploy.library.building import Ordered
 from schedsearch.deploy.library.building import build as build_library
 from schedsearch.locks.kernel import Where
@@ -91,10 +91,10 @@ def build(
     with redirect_stdout(sys.stderr), told() as tell:
         built = build_library(chosen, where, ordered, tell)
     for left in built.left_out:
-        print(f"left out: {left.what}: {left.why.splitlines()[0]}", file=sys.stderr)
+        say(f"left out: {left.what}: {left.why.splitlines()[0]}")
     for proc in built.procs:
         print(f"{name}_{proc.name}: {', '.join(each.name for each in proc.variants)}")
     print(f"written: {built.path}")
     if not any(each.entry for proc in built.procs for each in proc.variants):
-        print("error: no schedule is in it, only procedures as written", file=sys.stderr)
+        say("error: no schedule is in it, only procedures as written")
         raise typer.Exit(1)

@@ -26,7 +26,7 @@ from schedsearch.cli.options import (
     TargetOption,
 )
 from schedsearch.cli.parse import parse_seconds, parse_share
-from schedsearch.cli.telling import told
+from schedsearch.cli.telling import say, told
 from schedsearch.core.errors import UserError
 from schedsearch.core.interrupts import noticed_interrupts
 from schedsearch.core.text_file import write_text
@@ -168,7 +168,7 @@ def check(
         against=requests,
     )
     if any(entry.code is None for entry in chosen.entries):
-        print(f"{chosen.path} has no C to time with: `schedsearch pin` adds it", file=sys.stderr)
+        say(f"{chosen.path} has no C to time with: `schedsearch pin` adds it")
     with github.commands_stopped():
         results, interrupted = _checked(chosen.entries, options)
         show(Console(highlight=False), results)
@@ -183,7 +183,7 @@ def check(
     github.tell(results, chosen.path.parent)
     if interrupted:
         left = len(chosen.entries) - len(results)
-        print(f"interrupted; {left} of {len(chosen.entries)} not checked", file=sys.stderr)
+        say(f"interrupted; {left} of {len(chosen.entries)} not checked")
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(exit_code(results))
 

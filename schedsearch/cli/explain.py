@@ -22,7 +22,7 @@ from schedsearch.cli.options import (
     StoreOption,
     candidate_argument,
 )
-from schedsearch.cli.telling import told
+from schedsearch.cli.telling import say, told
 from schedsearch.core.errors import UserError
 from schedsearch.present import format as fmt
 from schedsearch.present.assembly import Assembly
@@ -102,7 +102,7 @@ def explain(
         found = explained(schedule)
     _print(schedule, found, markdown, json_)
     if timed is not None:
-        print(_said(timed), file=sys.stderr)
+        say(_said(timed))
         if timed.interrupted:
             raise typer.Exit(INTERRUPTED)
 
@@ -159,7 +159,7 @@ def compare(
                 with redirect_stdout(sys.stderr), told() as tell:
                     now = measure_pair(one, other, tell)
             except KeyboardInterrupt:
-                print("interrupted before the two were compared", file=sys.stderr)
+                say("interrupted before the two were compared")
                 raise typer.Exit(INTERRUPTED) from None
         found = compared(one, other, now)
     if json_:

@@ -34,6 +34,13 @@ def candidate_argument(metavar: str, help_text: str) -> Any:
     )
 
 
+def integer_option(name: str, help_text: str, panel: str, metavar: str = "N") -> Any:
+    """Of a number that is refused in the words of the option."""
+    return typer.Option(
+        name, metavar=metavar, parser=integer(name), help=help_text, rich_help_panel=panel
+    )
+
+
 CandidateArgument = Annotated[int, candidate_argument("ID", "As `best` prints it.")]
 StoreOption = Annotated[
     str,
@@ -51,22 +58,12 @@ JsonOption = Annotated[
 ]
 ThreadsOption = Annotated[
     int,
-    typer.Option(
-        "--threads",
-        metavar="N",
-        parser=integer("--threads"),
-        help="Threads a kernel may use (OpenMP); timed on N cores.",
-        rich_help_panel=PARALLEL,
-    ),
+    integer_option("--threads", "Threads a kernel may use (OpenMP); timed on N cores.", PARALLEL),
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option(
-        "--workers",
-        metavar="N",
-        parser=integer("--workers"),
-        help="Processes that rewrite and compile. Default: cores - threads.",
-        rich_help_panel=PARALLEL,
+    integer_option(
+        "--workers", "Processes that rewrite and compile. Default: cores - threads.", PARALLEL
     ),
 ]
 ExecutorOption = Annotated[

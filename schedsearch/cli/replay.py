@@ -31,6 +31,7 @@ from schedsearch.cli.options import (
     TargetOption,
 )
 from schedsearch.cli.parse import parse_id, parse_seconds
+from schedsearch.cli.telling import say
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
@@ -142,7 +143,7 @@ def export(
         for path in files.paths:
             print(path)
     for caveat in files.caveats:
-        print(f"{files.code.proc} is {caveat}", file=sys.stderr)
+        say(f"{files.code.proc} is {caveat}")
     if target is None:
         _note_compiler(tuned_for, schedule.state.build)
 
@@ -159,7 +160,7 @@ def _shortened(schedule: Schedule, seconds: float) -> Schedule:
         with redirect_stdout(sys.stderr):
             found = minimise(schedule, seconds, tell)
     except KeyboardInterrupt:
-        print("interrupted before the shorter schedule was confirmed", file=sys.stderr)
+        say("interrupted before the shorter schedule was confirmed")
         raise typer.Exit(INTERRUPTED) from None
     console.print(_left_out(found), markup=False, soft_wrap=True)
     return replace(schedule, stored=found.shortest)
@@ -184,10 +185,9 @@ def _note_compiler(tuned_for: Target, build: Build) -> None:
     """Neither command compiles; the caller needs the compiler that was measured."""
     compiler = tuned_for.compiler_for(build)
     if compiler is not None and not is_installed(compiler):
-        print(
+        say(
             f"It was built by {fmt.compiled(tuned_for, build)}; "
-            f"{compiler.kind} {compiler.version} is not on PATH here.",
-            file=sys.stderr,
+            f"{compiler.kind} {compiler.version} is not on PATH here."
         )
 
 

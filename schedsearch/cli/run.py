@@ -37,10 +37,11 @@ from schedsearch.cli.options import (
     TargetOption,
     ThreadsOption,
     WorkersOption,
+    integer_option,
 )
-from schedsearch.cli.parse import integer, number, parse_names, parse_sizes
+from schedsearch.cli.parse import number, parse_names, parse_sizes
 from schedsearch.cli.report import Written, as_json, gained, report
-from schedsearch.cli.telling import told
+from schedsearch.cli.telling import say, told
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.text_file import write_text
 from schedsearch.evaluate.run.timing import Cache
@@ -113,12 +114,7 @@ def run(
     ] = f"{Options.budget.seconds / 60:g}m",
     trials: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=integer("--trials"),
-            help="Stop after this many measured candidates.",
-            rich_help_panel=SEARCH,
-        ),
+        integer_option("--trials", "Stop after this many measured candidates.", SEARCH),
     ] = None,
     target_speedup: Annotated[
         float | None,
@@ -165,12 +161,7 @@ def run(
     ] = False,
     seed: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            parser=integer("--seed"),
-            help="Seed of the strategy.",
-            rich_help_panel=SEARCH,
-        ),
+        integer_option("--seed", "Seed of the strategy.", SEARCH),
     ] = Options.seed,
     cache: Annotated[
         Cache,
@@ -184,11 +175,11 @@ def run(
     ] = Options.cache,
     align: Annotated[
         int,
-        typer.Option(
-            metavar="BYTES",
-            parser=integer("--align"),
-            help="Alignment of the arrays: 16 as malloc and NumPy give, or 64.",
-            rich_help_panel=MEASUREMENT,
+        integer_option(
+            "--align",
+            "Alignment of the arrays: 16 as malloc and NumPy give, or 64.",
+            MEASUREMENT,
+            "BYTES",
         ),
     ] = Options.align,
     against: AgainstOption = None,
@@ -271,7 +262,7 @@ def run(
     except KeyboardInterrupt:
         view.stop()
         again = "the same command without --fresh" if fresh else "the same command"
-        print(f"interrupted; what was measured is kept, {again} continues", file=sys.stderr)
+        say(f"interrupted; what was measured is kept, {again} continues")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         view.stop()

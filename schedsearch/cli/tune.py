@@ -28,7 +28,7 @@ from schedsearch.cli.options import (
     ThreadsOption,
     WorkersOption,
 )
-from schedsearch.cli.telling import told
+from schedsearch.cli.telling import say, told
 from schedsearch.core.store_name import STORE, without_password
 from schedsearch.deploy.recorded import read_recordings
 from schedsearch.locks.place import read_lock
@@ -138,7 +138,7 @@ def tune(
         with redirect_stdout(sys.stderr):
             tuned = search(plan, watch)
     except KeyboardInterrupt:
-        print("interrupted; the same command continues", file=sys.stderr)
+        say("interrupted; the same command continues")
         raise typer.Exit(INTERRUPTED) from None
     for problem in tuned.problems:
         progress.print(problem, markup=False, soft_wrap=True)

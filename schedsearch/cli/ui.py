@@ -16,6 +16,7 @@ from schedsearch.api.live import LivePage
 from schedsearch.api.searched import find_run
 from schedsearch.api.serving import PageServer
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
+from schedsearch.cli.telling import say
 from schedsearch.core.errors import UserError
 from schedsearch.store.database import Store
 from schedsearch.transforms.vector.instruction_sets import load_instructions
@@ -76,11 +77,11 @@ def _serve(server: PageServer, browse: bool) -> None:
     serving.start()
     try:
         print(server.address, file=sys.__stdout__, flush=True)
-        print("Ctrl-C ends the page", file=sys.stderr)
+        say("Ctrl-C ends the page")
         if browse:
             webbrowser.open(server.address)
         serving.join()
     except KeyboardInterrupt:
-        print("no longer served; a search that runs goes on", file=sys.stderr)
+        say("no longer served; a search that runs goes on")
     finally:
         server.shutdown()

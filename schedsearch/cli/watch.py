@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from datetime import UTC, datetime
 from functools import partial
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.live import Live
 
 from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
+from schedsearch.cli.telling import say
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import RunStatus
 from schedsearch.present import format as fmt
@@ -56,7 +56,7 @@ def watch(
         try:
             ended = _follow(console, opened, run)
         except KeyboardInterrupt:
-            print("no longer watching; the search goes on", file=sys.stderr)
+            say("no longer watching; the search goes on")
             return
         console.print(f"{ended.status.value}: {_best(opened, ended)}", soft_wrap=True)
     if ended.status is not RunStatus.FINISHED:

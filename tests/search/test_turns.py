@@ -173,7 +173,7 @@ def test_measuring_cores_are_distinct_and_as_many_as_threads() -> None:
 
 @pytest.mark.parametrize("lock", ["measuring", "next"])
 def test_who_waits_says_for_whom(lock: str) -> None:
-    """Also who waits behind another that waits."""
+    """Also one behind another that waits."""
     heard: list[str] = []
     with ExitStack() as other:
         other.enter_context(turns._slot(lock))

@@ -97,10 +97,7 @@ def test_every_form_over_lanes_keeps_the_meaning(
 ) -> None:
     rewrites = proposals(name, "vectorise_reduction", target)
     assert {dict(each.args)["chains"] for each in rewrites} == {8, 4}
-    others = [(1, "chains"), (2, "chains")]
-    for value, key in others:
-        args = {**dict(rewrites[0].args), key: value}
-        rewrites.append(replace(rewrites[0], args=tuple(sorted(args.items()))))
+    rewrites += [with_arg(rewrites[0], "chains", chains) for chains in (1, 2)]
     assert_means_the_same(name, rewrites, flags, tmp_path)
 
 
@@ -111,14 +108,14 @@ def test_parts_on_any_number_of_threads_keep_the_meaning(
     name: str, target: Target, flags: list[str], tmp_path: Path
 ) -> None:
     (rewrite, *_) = proposals(name, "vectorise_reduction", target)
-    rewrites = [with_parts(rewrite, parts) for parts in (2, 3)]
+    rewrites = [with_arg(rewrite, "parts", parts) for parts in (2, 3)]
     for count in (1, 8):
         with on_threads(count):
             assert_means_the_same(name, rewrites, flags, tmp_path)
 
 
-def with_parts(rewrite: Rewrite, parts: int) -> Rewrite:
-    return replace(rewrite, args=tuple(sorted({**dict(rewrite.args), "parts": parts}.items())))
+def with_arg(rewrite: Rewrite, name: str, value: int) -> Rewrite:
+    return replace(rewrite, args=tuple(sorted({**dict(rewrite.args), name: value}.items())))
 
 
 def test_threads_are_offered_parts_where_no_loop_around_could_be_parallel() -> None:
@@ -143,9 +140,9 @@ def test_a_part_in_a_parallel_loop_is_refused() -> None:
     (lanes, *_) = select(["vectorise_reduction"])[0].rewrites(mirror(parallel), TARGET)
     apply(parallel, mirror(parallel), lanes)
     with pytest.raises(RewriteError, match="parts"):
-        apply(parallel, mirror(parallel), with_parts(lanes, 2))
+        apply(parallel, mirror(parallel), with_arg(lanes, "parts", 2))
     (lanes, *_) = proposals("row_tops", "vectorise_reduction", TARGET)
-    inside = apply(procedure, mirror(procedure), with_parts(lanes, 2))
+    inside = apply(procedure, mirror(procedure), with_arg(lanes, "parts", 2))
     with pytest.raises(RewriteError, match="sequential"):
         apply(inside, mirror(inside), rewrite)
 

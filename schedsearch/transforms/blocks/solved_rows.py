@@ -41,9 +41,9 @@ class Block:
         self.p, self.rows, self.found, self.factor, self.taken = p, rows, found, factor, taken
         self.start, self.end = ends
 
-    def solve(self, position: int) -> Steps:
-        """`position`: of the loop along a row among the statements for a row."""
+    def solve(self) -> Steps:
         p, found, rows = self.p, self.found, self.rows
+        position = int(found.along.path[-1])
         along = p.at(p.path(rows, position))
         if found.triangular:
             yield from p.do("cut_loop", along, self.start)

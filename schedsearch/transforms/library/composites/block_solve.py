@@ -120,12 +120,11 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     p = Cursors((yield None))
     given = (block, fresh(taken, f"{block}r"))
     yield from p.do("divide_loop", At(path), factor, given, **tail)
-    position = int(found.along.path[-1])
     starts = [((*path, 0), f"{factor} * {block}", f"{factor} * {block} + {factor}")]
     if not whole and found.rows.hi.is_const:
         end = show_affine(found.rows.hi)
         starts.append((next_path(path), f"({end}) / {factor} * {factor}", end))
     held = [(p.at(at), start, end) for at, start, end in starts]
     for loop, start, end in held:
-        yield from Block(p, loop, found, factor, (start, end), taken).solve(position)
+        yield from Block(p, loop, found, factor, (start, end), taken).solve()
     yield from p.do("simplify")

@@ -100,7 +100,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     row = inner.iter.name
     inside = (*at, 0)
     yield Op("cut_loop", (At(inside), row if found.beyond else f"{row} + 1"))
-    yield from _without(inside)
+    yield from _without((*inside, 0))
     yield Op("eliminate_dead_code", (At((*inside, 0)),))
     for depth in range(1, len(found.loops) - 1):
         yield Op("reorder_loops", (At((*at, *(0,) * depth)),))
@@ -112,21 +112,18 @@ def _rectangle(at: q.Path, found: _Update, end: str, block: str) -> Steps:
     inside, most = (*at, 0), LARGEST if outer.extent is None else outer.extent
     if not found.beyond:  # the first row of the triangle is empty
         yield Op("cut_loop", (At(at), 1))
-        yield Op("eliminate_dead_code", (At(inside),))
-        yield Op("delete_pass")
+        yield from _without(inside)
     yield Op("divide_loop", (At(inside), most, (block, row)), (("tail", "guard"),))
     yield Op("cut_loop", (At(inside), 1))  # there is but one block
-    yield Op("eliminate_dead_code", (At(next_path(inside)),))
-    yield Op("delete_pass")
+    yield from _without(next_path(inside))
     yield Op("unroll_loop", (At(inside),))
     yield Op("simplify")
     if outer.extent is None:
         yield Op("cut_loop", (At(inside), end))
-        yield Op("eliminate_dead_code", (At((*next_path(inside), 0)),))
-        yield Op("delete_pass")
+        yield from _without((*next_path(inside), 0))
 
 
 def _without(at: q.Path) -> Steps:
-    """Delete the loop at `at`, whose guard is never true."""
-    yield Op("eliminate_dead_code", (At((*at, 0)),))
+    """Delete the statement at `at`, which never does anything."""
+    yield Op("eliminate_dead_code", (At(at),))
     yield Op("delete_pass")

@@ -150,7 +150,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     results = _results(ast, loop) if isinstance(loop, q.For) else ()
     if not isinstance(loop, q.For) or not results:
         raise RewriteError("iterations of this loop share more than what they add to, or nothing")
-    if any(isinstance(x, q.For) and x.parallel for x in loops_at(ast, path)):
+    if any(around.parallel for around in loops_at(ast, path)):
         raise RewriteError("a loop around is parallel already")
     if type(length) is not int or length < 1:
         raise RewriteError("a part has one iteration at least")

@@ -46,7 +46,7 @@ from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.independence import divisible
-from schedsearch.analysis.ranges import ranges_at, trips
+from schedsearch.analysis.ranges import loops_at, ranges_at, trips
 from schedsearch.analysis.walkers import fresh, loops, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS, PLAIN
@@ -87,14 +87,13 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             continue
         shapes = [(1, n) for n in CHAINS if _covers(loop, lanes * n)][:2]
         if _in_one(loop, reduce):
+            parts = target.threads if _for_threads(proc, loop, target) else 1
             for _, chains in shapes:
                 one: dict[str, ArgValue] = {"lanes": lanes, "chains": chains, "tile_rows": 1}
                 one["tail"] = "masked"
                 yield loop, one
-                if _covers(loop, lanes * chains * target.threads) and _for_threads(
-                    proc, loop, target
-                ):
-                    yield loop, {**one, "parts": target.threads}
+                if parts > 1 and _covers(loop, lanes * chains * parts):
+                    yield loop, {**one, "parts": parts}
             continue
         rows = _rows(proc, loop, reduce)
         if rows is not None and _shares(reduce, loop, rows):
@@ -126,7 +125,7 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Assign | q.Reduce | N
     if _in_one(loop, reduce) and trips(loop, ranges_at(proc, loop.path[:-1]))[0] < 1:
         return None  # instructions for `n` elements are for one at least
     around = [loop.iter.name, *(arg.var.name for arg in proc.args)]
-    around += [outer.iter.name for outer in _around(proc, loop)]
+    around += [outer.iter.name for outer in loops_at(proc, loop.path[:-1])]
     if len(set(around)) < len(around):
         return None  # windows are written with names
     if isinstance(reduce, q.Reduce) and reduce.type not in PLAIN:
@@ -147,22 +146,17 @@ def _in_one(loop: q.For, reduce: q.Assign | q.Reduce) -> bool:
 
 def _for_threads(proc: q.Proc, loop: q.For, target: Target) -> bool:
     """Whether threads are offered parts: not where a loop around could be parallel."""
-    if target.threads == 1 or not _parts(proc, loop):
+    if target.threads == 1 or not _has_parts(proc, loop):
         return False
-    return not any(divisible(proc, outer, target.threads) for outer in _around(proc, loop))
+    return not any(
+        divisible(proc, outer, target.threads) for outer in loops_at(proc, loop.path[:-1])
+    )
 
 
-def _parts(proc: q.Proc, loop: q.For) -> bool:
+def _has_parts(proc: q.Proc, loop: q.For) -> bool:
     """Whether threads can have parts of a minimum or maximum over the loop."""
-    alone = not any(outer.parallel for outer in _around(proc, loop))
+    alone = not any(outer.parallel for outer in loops_at(proc, loop.path[:-1]))
     return alone and len(_writes(loop)) == 1
-
-
-def _around(proc: q.Proc, loop: q.For) -> Iterator[q.For]:
-    for length in range(1, len(loop.path)):
-        stmt = proc.by_path.get(loop.path[:length])
-        if isinstance(stmt, q.For):
-            yield stmt
 
 
 def _rows(proc: q.Proc, loop: q.For, reduce: q.Assign | q.Reduce) -> q.For | None:
@@ -197,16 +191,15 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     held = p.at(path)
     if loop.lo != q.Affine(0):
         yield from p.do("shift_loop", held, 0)
-    if isinstance(reduce, q.Assign) or _in_one(loop, reduce):
+    in_one = _in_one(loop, reduce)
+    if shape.parts > 1 and not (in_one and _has_parts(ast, loop)):
+        raise RewriteError("threads can have parts of a minimum or maximum alone")
+    if isinstance(reduce, q.Assign) or in_one:
         if shape.rows > 1 or shape.tail != "masked":
             raise RewriteError("a loop in one instruction has one row and a masked tail")
-        if shape.parts > 1 and not _parts(ast, loop):
-            raise RewriteError("threads can have parts of a minimum or maximum alone")
         chains, parts = shape.chains, shape.parts
         yield from use_instruction(p, path, shape.lanes, True, chains=chains, parts=parts)
         return
-    if shape.parts > 1:
-        raise RewriteError("threads can have parts of a minimum or maximum alone")
     taken = names(ast)
     plan = _Plan(p, shape, loop, reduce, taken)
     if rows is None or shape.rows == 1:
