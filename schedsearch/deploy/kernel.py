@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from schedsearch.deploy import caller, recorder
 from schedsearch.deploy.choose import Choice, Offer, Request, Source, choose
 from schedsearch.deploy.explanation import Explanation
 from schedsearch.deploy.first_use import tune_seconds, tuned
+from schedsearch.deploy.no_forks import NO_FORKS
 from schedsearch.deploy.recorded import LAYOUTS, Called
 from schedsearch.deploy.refusals import as_buffer
 from schedsearch.deploy.sources import USING, Sources, Tuned, Using, offered
@@ -45,11 +46,6 @@ from schedsearch.transforms.exo.identity import proc_key
 
 _Call = Callable[..., None]
 _Sizes = Callable[..., tuple[int, ...]]
-
-_EXO = threading.RLock()
-"""Exo and z3 are for one thread at a time. Nor may a process be forked while another thread is in
-z3: its locks would never be released in the child. So `fork` waits."""
-os.register_at_fork(before=_EXO.acquire, after_in_parent=_EXO.release, after_in_child=_EXO.release)
 
 
 class Kernel:
@@ -134,7 +130,7 @@ class _Variants:
         object, which must not keep them: garbage collection does not see into them."""
         tune_seconds()  # nonsense is said by the first call
         recorder.begin_if_asked()
-        with self.lock, in_use(), _EXO:
+        with self.lock, in_use(), NO_FORKS:
             written, target = self.written, here()
             own = builder(target, target.compiler.kind)
             module = caller.load(caller.built(own, written.proc, written.parameters))
@@ -148,7 +144,11 @@ class _Variants:
         """Where the kernel for these sizes is, and where calls with these layouts of its windows
         are counted (0: nowhere), as `Recorder.address`."""
         address = self._loaded(sizes, using)[1]
-        return address, recorder.address(self._called(sizes, layouts)) if recorder.is_on() else 0
+        if not recorder.is_on():
+            return address, 0
+        with NO_FORKS:
+            called = self._called(sizes, layouts)
+        return address, recorder.address(called)
 
     def _called(self, sizes: tuple[int, ...], layouts: int) -> Called:
         windows = [arg.var.name for arg in self.written.proc.args if arg.window]
@@ -162,12 +162,13 @@ class _Variants:
         proc = self.written.proc
         data = [arg for arg in proc.args if arg.type not in q.CONTROL_TYPES]
         dtypes = tuple((arg.var.name, ELEMENT_TYPES[arg.type].numpy) for arg in data)
-        with _EXO:
-            file = file_to_load(self.procedure)
+        file = file_to_load(self.procedure)
         return Called(proc.name, proc_key(proc), str(file or ""), dtypes, (), ())
 
     def explained(self, sizes: tuple[int, ...], using: Using | None) -> Explanation:
-        return Explanation(self._request(sizes), self._loaded(sizes, using)[0])
+        choice = self._loaded(sizes, using)[0]
+        with NO_FORKS:
+            return Explanation(self._request(sizes), choice)
 
     def _loaded(self, sizes: tuple[int, ...], using: Using | None) -> tuple[Choice, int]:
         used = self.sources.used(using)  # every `with using(...)` makes a `Using` of its own
@@ -178,29 +179,32 @@ class _Variants:
             return self.known[sizes, used]
 
     def _load(self, sizes: tuple[int, ...], using: Using | None) -> tuple[Choice, int]:
-        """The first choice that can be loaded."""
-        search = cache(lambda: self._tuned(sizes))
+        """The first choice that can be loaded. What a search would find comes last."""
+        searched: Sequence[Source] | None = None
         while True:
-            asked = (each() for each in (lambda: self.sources(using), search))
-            choice = choose(self._request(sizes), chain.from_iterable(asked))
-            with _EXO:
-                if choice.offer is None:
+            with NO_FORKS:
+                request = self._request(sizes)
+                choice = choose(request, chain(self.sources(using), searched or ()))
+                if choice.offer is not None:
+                    try:
+                        return choice, load(self.written, choice.offer)
+                    except NotLoadedError as error:
+                        self.failed[choice.offer] = str(error)
+                        continue
+                if searched is not None:
                     return choice, load_as_written(self.written)
-                try:
-                    return choice, load(self.written, choice.offer)
-                except NotLoadedError as error:
-                    self.failed[choice.offer] = str(error)
+            searched = self._tuned(request)
 
-    def _tuned(self, sizes: tuple[int, ...]) -> Sequence[Source]:
+    def _tuned(self, request: Request) -> Sequence[Source]:
         """What a search finds that begins now, if `SCHEDSEARCH_TUNE` asks for one."""
         seconds, store = tune_seconds(), self.sources.where
         if seconds is None or store is None:
             return ()
-        return (tuned(self._request(sizes), self._write, store, seconds),)
+        return (tuned(request, self._write, store, seconds),)
 
     def _write(self) -> Path:
         """A file of the procedure alone."""
-        with _EXO:
+        with NO_FORKS:
             return write_for(self.procedure)
 
     @property
@@ -251,7 +255,7 @@ def lowered_kernel(
 ) -> Kernel:
     """What a front end made as a kernel. Its lock file is looked for at and above the user's
     file."""
-    with _EXO:
+    with NO_FORKS:
         procedure = procedure_of(lowered)
     return _kernel(procedure, Path(lowered.file), None, lock, store)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import resource
-import signal
 import sys
 import threading
+import time
 import traceback
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from functools import cache
@@ -230,6 +231,25 @@ def test_a_child_forked_during_a_first_call_can_call() -> None:
     assert ends_of_forks(kernels.through_static, count(2)) == {0}
 
 
+def test_a_child_forked_while_schedules_are_looked_for_can_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Cached properties have locks."""
+    looked = threading.Event()
+
+    def look_long(start: Path) -> None:
+        looked.set()
+        time.sleep(0.3)
+
+    monkeypatch.setattr("schedsearch.deploy.sources.find_lock", look_long)
+    called = schedsearch.kernel(kernels.through_static)
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(lambda: called(*np.zeros((2, 3, 64), "f4")))
+        looked.wait()
+        assert end_of_fork(lambda: called(*np.zeros((2, 1, 64), "f4")), seconds=5) == 0
+        working.result()
+
+
 def ends_of_forks(procedure: Any, sizes: Iterator[int]) -> set[int]:
     """How children end that make a call, while another thread makes calls with these sizes."""
     called, done = schedsearch.kernel(procedure), threading.Event()
@@ -243,25 +263,26 @@ def ends_of_forks(procedure: Any, sizes: Iterator[int]) -> set[int]:
                 return
             call(n)
 
-    def end() -> int:
-        if not (child := os.fork()):
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(30)  # far longer than a call takes on a loaded machine
-            try:
-                call(1)
-                os._exit(0)
-            finally:
-                traceback.print_exc()
-                os._exit(1)
-        return os.waitpid(child, 0)[1]
-
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         try:
-            return {end() for _ in range(50)}
+            return {end_of_fork(lambda: call(1)) for _ in range(50)}
         finally:
             done.set()
             working.result()
+
+
+def end_of_fork(call: Callable[[], None], seconds: float = 30) -> int:
+    """How a child ends that makes a call; it has far longer than that takes on a loaded machine."""
+    if not (child := os.fork()):
+        faulthandler.dump_traceback_later(seconds, exit=True)  # it says where the child hangs
+        try:
+            call()
+            os._exit(0)
+        finally:
+            traceback.print_exc()
+            os._exit(1)
+    return os.waitpid(child, 0)[1]
 
 
 def test_threads_run_while_a_kernel_does() -> None:
