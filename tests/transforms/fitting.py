@@ -53,12 +53,27 @@ def _of_erfc(u: Any) -> Any:
     return mp.erfc(u + 1) / mp.erf(u + 1)
 
 
+def _log2(z: Any) -> Any:
+    s = mp.sqrt(z)
+    return (2 * mp.atanh(s) / s - 2) / (z * mp.log(2))
+
+
+def _exp2(r: Any) -> Any:
+    return (mp.power(2, r) - 1) / r
+
+
+def _of_exp2(r: Any) -> Any:
+    return r / mp.power(2, r)
+
+
 FITS: dict[str, tuple[Real, Real, dict[str, tuple[float, float, int]]]] = {
     "EXP": (_exp, _of_exp, {"f32": (-0.6932, 0.6932, 5), "f64": (-0.6932, 0.6932, 11)}),
     "EXP_NEAR": (_exp, _of_exp, {"f32": (-0.3466, 0.3466, 4), "f64": (-0.3466, 0.3466, 9)}),
     "LOG": (_log, _of_log, {"f32": (0, 0.02944, 2), "f64": (0, 0.02944, 6)}),
     "ERF": (_erf, _of_erf, {"f32": (0, 1, 6), "f64": (0, 1, 11)}),
     "ERFC": (_erfc, _of_erfc, {"f32": (0, 3, 6), "f64": (0, 5, 17)}),
+    "LOG2": (_log2, _of_log, {"f32": (0, 0.02944, 3)}),
+    "EXP2": (_exp2, _of_exp2, {"f32": (-0.501, 0.501, 5)}),
 }
 """Function, weight (it makes errors relative to the result), interval and degree by type."""
 

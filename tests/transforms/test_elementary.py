@@ -10,6 +10,7 @@ import pytest
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.vector.fused import coefficients
 from schedsearch.transforms.vector.fused.elementary import elementary
+from schedsearch.transforms.vector.fused.powers import power
 from transforms.accuracy import most_off
 from transforms.helpers import runs_here
 
@@ -121,6 +122,91 @@ def test_of_other_types_and_lengths_c_computes() -> None:
     assert all(elementary(name, "f32", 4) is None for name in ("sqrt_", "max_", "relu", "pow_"))
 
 
+FIXED = {
+    "exponent": "2.2, -0.5, 3, -7, 0, 1e-3, 100, 5e9, INFINITY, -INFINITY, NAN",
+    "base": "1.7, 0.3, 1, -1, -2.5, 0, -0.0, 1e-44, INFINITY, -INFINITY, NAN",
+}
+POWER = """
+static {vec} at({vec} a)
+{{
+    static volatile float given[] = {{{fixed}}};
+    static long first;
+    {vec} b;
+    for (int l = 0; l < {lanes}; l++) b[l] = given[(first + l) % 4096 % 11];
+    first += {lanes};
+    return {name}({called});
+}}
+"""
+
+
+def off_power(
+    fixed: str,
+    lanes: int,
+    folder: Path,
+    command: list[str],
+    right: str = "",
+    wrong: str = "",
+    run_with: tuple[str, ...] = (),
+    effort: int = 40_009,
+) -> float:
+    """Of powers with one of eleven exponents or bases, all exponents or bases being the other."""
+    found = power("pow_", "f32", lanes)
+    assert found
+    assert right in found[1]
+    called = "a, b" if fixed == "exponent" else "b, a"
+    vec = f"vec_f32x{lanes}"
+    own = POWER.format(vec=vec, fixed=FIXED[fixed], lanes=lanes, name=found[0], called=called)
+    text = found[1].replace(right, wrong) if right else found[1]
+    given = f"volatile float given[] = {{{FIXED[fixed]}}}; double b = given[i % 11];"
+    value = f"({{{given} powl({called});}})"
+    return most_off(("at", text + own), value, "f32", lanes, effort, folder, command, run_with)
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize(
+    ("compiler", "options", "lanes"), [t for t in TARGETS if "sse" not in t[1]]
+)
+@pytest.mark.parametrize("fixed", FIXED)
+def test_powers(fixed: str, compiler: str, options: str, lanes: int, tmp_path: Path) -> None:
+    flags = options.split()
+    if not shutil.which(compiler) or not runs_here(flags):
+        pytest.skip(f"needs {compiler} and a processor of {options}")
+    assert off_power(fixed, lanes, tmp_path, [compiler, *flags]) <= 2.5
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("fixed", FIXED)
+def test_powers_of_neon(fixed: str, tmp_path: Path) -> None:
+    if not shutil.which(CROSS) or not shutil.which(QEMU):
+        pytest.skip(f"needs {CROSS} and {QEMU}")
+    assert off_power(fixed, 4, tmp_path, [CROSS], run_with=(QEMU,), effort=4_000_037) <= 2.5
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize(
+    ("fixed", "right", "wrong"),
+    [
+        ("exponent", "(by == 0) | ", ""),
+        ("exponent", "by < 0x4b800000", "by < 0x7f800000"),
+        ("exponent", "200.0f", "100.0f"),
+        ("exponent", "again * high - t", "0 * t"),
+        ("exponent", "rest - s * less", "rest"),
+        ("exponent", "0.24022", "0.24032"),
+        ("base", "0x7fc00000;\n    const vec_f32x4 e", "0;\n    const vec_f32x4 e"),
+        ("exponent", "& (odd << 31)", "& 0"),
+        ("base", "& ~far", ""),
+        ("base", "(far & 0x7f800000 & (none ^ ((bits)b >= 0)))", "0"),
+        ("base", "((bits)a == 0x3f800000) | ", ""),
+        ("base", " & (by == 0x7f800000))", ")"),
+        ("base", "| wrong", ""),
+    ],
+)
+def test_a_fault_planted_in_powers_is_found(
+    fixed: str, right: str, wrong: str, tmp_path: Path
+) -> None:
+    assert off_power(fixed, 4, tmp_path, ["gcc", "-mavx2", "-mfma"], right, wrong) > 3
+
+
 @pytest.mark.normal
 @pytest.mark.parametrize("name", ["expf", "sigmoid", "sigmoid_", "tanh"])
 def test_without_fast_math_the_results_are_the_librarys(name: str, tmp_path: Path) -> None:
@@ -132,10 +218,10 @@ def test_without_fast_math_the_results_are_the_librarys(name: str, tmp_path: Pat
 
 
 @pytest.mark.normal
-@pytest.mark.parametrize("kind", ["f32", "f64"])
-@pytest.mark.parametrize("name", ["EXP", "EXP_NEAR", "LOG", "ERF", "ERFC"])
-def test_coefficients_are_found_again(name: str, kind: str) -> None:
+@pytest.mark.parametrize("name", ["EXP", "EXP_NEAR", "LOG", "ERF", "ERFC", "LOG2", "EXP2"])
+def test_coefficients_are_found_again(name: str) -> None:
     pytest.importorskip("mpmath")
-    from transforms.fitting import fitted
+    from transforms.fitting import FITS, fitted
 
-    assert getattr(coefficients, name)[kind] == fitted(name, kind)
+    for kind in FITS[name][2]:
+        assert getattr(coefficients, name)[kind] == fitted(name, kind)

@@ -96,28 +96,31 @@ _WORDS = {
 """Parts of C by type. `shift` added to a small number makes it whole and its last bits that number
 and the exponent of 1; beyond the size of `beyond` exponentials are 0 or infinite."""
 
-_KEEP = guarded(
-    "vec_keep",
-    """\
+KEEP = (
+    "VEC_KEEP",
+    guarded(
+        "vec_keep",
+        """\
 /* Sums before it are as they stand, under -ffast-math too. */
 #ifdef __aarch64__
 #define VEC_KEEP(a) __asm__("" : "+w"(a))
 #else
 #define VEC_KEEP(a) __asm__("" : "+v"(a))
 #endif""",
+    ),
 )
 
 _TYPES = {"bits": "integer", "naturals": "natural"}
 """Registers that hold the bits of numbers, and the word for their elements."""
 
-_REGISTERS = {
+REGISTERS = {
     64: "defined(__AVX512F__)",
     32: "defined(__AVX2__)",
     16: "(defined(__SSE2__) || defined(__aarch64__))",
 }
 """What has registers of so many bytes."""
 
-_SCALES = {64: "defined(__AVX512F__)", 32: "defined(__AVX512VL__)", 16: "defined(__AVX512VL__)"}
+SCALES = {64: "defined(__AVX512F__)", 32: "defined(__AVX512VL__)", 16: "defined(__AVX512VL__)"}
 """What has an instruction that multiplies by a power of 2."""
 
 _POWERS = """\
@@ -230,7 +233,7 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
     -ffast-math, it is C's function for each lane."""
     curve, row = _CURVES.get(name, ""), FUNCTIONS[name]
     size = lanes * ELEMENT_TYPES[kind].bits // 8
-    if not curve or kind not in _WORDS or size not in _REGISTERS:
+    if not curve or kind not in _WORDS or size not in REGISTERS:
         return None
     if row.precision == "f32" and kind == "f64":
         return None
@@ -240,17 +243,17 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
         "vec": vec,
         "bytes": str(size),
         "nan": "(bits)a & (((bits)a & $rest) > $infinity)",
-        "scales": _SCALES[size],
+        "scales": SCALES[size],
         "scale": f"{prefix}_scalef_{element.x86}",
         "reciprocal": f"{prefix}_rcp14_{element.x86}",
         "register": register(kind, lanes),
-        "exp": _polynomial(EXP[kind], "r", kind),
-        "exp_near": _polynomial(EXP_NEAR[kind], "r", kind),
-        "log": _polynomial(LOG[kind], "z", kind),
-        "erf": _polynomial(ERF[kind], "z", kind),
-        "erfc": _polynomial(ERFC[kind], "u", kind),
+        "exp": horner(EXP[kind], "r", kind),
+        "exp_near": horner(EXP_NEAR[kind], "r", kind),
+        "log": horner(LOG[kind], "z", kind),
+        "erf": horner(ERF[kind], "z", kind),
+        "erfc": horner(ERFC[kind], "u", kind),
     }
-    helpers = [_KEEP, smaller(kind, lanes)[1], larger(kind, lanes)[1]]
+    helpers = [KEEP[1], smaller(kind, lanes)[1], larger(kind, lanes)[1]]
     for each, params, template in (
         ("powers", f"{vec} a, {vec} *n", _POWERS),
         ("scaled", f"{vec} a, {vec} n", _SCALED),
@@ -258,7 +261,7 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
     ):
         helpers.append(function(f"{vec}_{each}", vec, params, _body(template, words))[1])
     plain = lane_loop(vec, lanes, row.c_of(kind, "{}[l]"))
-    known = f"defined(__FAST_MATH__) && {_REGISTERS[size]}"
+    known = f"defined(__FAST_MATH__) && {REGISTERS[size]}"
     body = f"#if {known}\n    {_body(_BODIES[curve], words)}\n#else\n    {plain}\n#endif"
     title, text = function(f"{vec}_{name}", vec, f"{vec} a", body)
     return title, "\n".join(["#include <math.h>", f"#if {known}", *helpers, "#endif", text])
@@ -272,8 +275,8 @@ def _body(template: str, words: Mapping[str, str]) -> str:
     return "\n    ".join([*lines, body])
 
 
-def _polynomial(coefficients: Sequence[float], variable: str, kind: str) -> str:
-    """Horner's form."""
+def horner(coefficients: Sequence[float], variable: str, kind: str) -> str:
+    """C of a polynomial."""
     *others, last = (f"{each!r}{_WORDS[kind]['f']}" for each in coefficients)
     for each in reversed(others):
         last = f"({each} + {variable} * {last})"

@@ -12,6 +12,7 @@ from schedsearch.transforms.vector.fused import snippets
 from schedsearch.transforms.vector.fused.elementary import elementary
 from schedsearch.transforms.vector.fused.extremes import composed
 from schedsearch.transforms.vector.fused.model import LANE, Fused, by_value, place_of, strides
+from schedsearch.transforms.vector.fused.powers import power
 
 Value = tuple[str, str, bool]
 """C text, element type, and whether it is a register rather than a scalar."""
@@ -68,7 +69,8 @@ class Values:
             case q.Extern():
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
                 asked = expr.name, kind, self.fused.lanes
-                helper = self.need(elementary(*asked) or snippets.extern(*asked), kind)
+                known = elementary(*asked) or power(*asked)
+                helper = self.need(known or snippets.extern(*asked), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
                 raise AssertionError(expr)

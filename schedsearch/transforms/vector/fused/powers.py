@@ -1,0 +1,147 @@
+"""Powers of f32 registers in C: `2^(b log2(|a|))`, the exponent as a sum of two registers.
+
+`log2(|a|) = k + log2((1 + s) / (1 - s))`, with `|a| = 2^k (1 + f)` and `s = f / (2 + f)`. A product
+and its rounding error are two registers, by FMA; of an expression that stands there twice compilers
+make none, hence `again`. What is negative, zero, one, infinite or NaN gives
+what the C standard says of `pow` (F.10.4.4).
+"""
+
+from __future__ import annotations
+
+from string import Template
+
+from schedsearch.core.functions import FUNCTIONS
+from schedsearch.transforms.vector.fused.coefficients import EXP2, LOG2
+from schedsearch.transforms.vector.fused.elementary import KEEP, REGISTERS, SCALES, horner
+from schedsearch.transforms.vector.fused.extremes import larger, smaller
+from schedsearch.transforms.vector.fused.snippets import Snippet, function, lane_loop, register
+from schedsearch.transforms.vector.registers import set_name
+
+_LOG2 = """\
+typedef unsigned naturals __attribute__((vector_size($bytes)));
+    typedef int bits __attribute__((vector_size($bytes)));
+    const bits small = (bits)a < 0x00800000;
+    const $vec up = a * 0x1p25f;
+    const bits x = ((bits)up & small) | ((bits)a & ~small);
+    const naturals k = ((naturals)(x - 0x3f3504f3) + $one) >> 23;
+    const $vec f = ($vec)((naturals)x - ((k << 23) - $one)) - 1.0f;
+    const $vec e = ($vec)((bits)k + (0x4b400000 - 127) - (25 & small)) - 0x1.8p23f;
+    $vec d = 2.0f + f;
+    VEC_KEEP(d);
+    $vec less = d - 2.0f;
+    VEC_KEEP(less);
+    less = f - less;
+#if $scales
+    const $vec i = ($vec)$reciprocal(($register)d);
+#else
+    $vec i = 1.0f / d;
+    VEC_KEEP(i);
+#endif
+    $vec s = f * i;
+    VEC_KEEP(s);
+    $vec rest = f - s * d;
+    VEC_KEEP(rest);
+    s += rest * i;
+    VEC_KEEP(s);
+    rest = f - s * d;
+    VEC_KEEP(rest);
+    rest = (rest - s * less) * i;
+    $vec p = s * 0x1.715476p1f, again = s;
+    VEC_KEEP(p);
+    VEC_KEEP(again);
+    $vec q = again * 0x1.715476p1f - p;
+    VEC_KEEP(q);
+    const $vec z = s * s;
+    q += rest * 0x1.715476p1f + s * (0x1.4ae0cp-25f + z * $log2);
+    $vec sum = e + p;
+    VEC_KEEP(sum);
+    less = sum - e;
+    VEC_KEEP(less);
+    p -= less;
+    VEC_KEEP(p);
+    q += p;
+    $vec high = sum + q;
+    VEC_KEEP(high);
+    less = high - sum;
+    VEC_KEEP(less);
+    *low = q - less;
+    return high;"""
+"""Of what is larger than 0 and finite."""
+
+_POWER = """\
+typedef int bits __attribute__((vector_size($bytes)));
+    const bits size = (bits)a & $rest, by = (bits)b & $rest;
+    $vec low, high = ${vec}_log2(($vec)size, &low);
+    $vec t = b * high, again = b;
+    VEC_KEEP(t);
+    VEC_KEEP(again);
+    $vec more = again * high - t;
+    VEC_KEEP(more);
+    more += b * low;
+    more = ($vec)((bits)more & (((bits)t & $rest) < $ends));
+    t = ${vec}_max(($vec){0} - 200.0f, ${vec}_min(($vec){0} + 200.0f, t));
+    $vec n = t + 0x1.8p23f;
+    VEC_KEEP(n);
+    $vec whole = n - 0x1.8p23f;
+    VEC_KEEP(whole);
+    t -= whole;
+    VEC_KEEP(t);
+    t += more;
+    t = 1.0f + t * $exp2;
+    VEC_KEEP(t);
+#if $scales
+    t = ($vec)$scale(($register)t, ($register)whole);
+#else
+    const bits by_2 = (bits)n - 0x4b400000, half = by_2 >> 1;
+    t *= ($vec)((half + 127) << 23);
+    VEC_KEEP(t);
+    t *= ($vec)((by_2 - half + 127) << 23);
+#endif
+    const bits none = size == 0, far = none | (size == $infinity), below = (bits)a < 0;
+    bits r = ((bits)t & ~far) | (far & $infinity & (none ^ ((bits)b >= 0)));
+    const bits nan = ((size > $infinity) | (by > $infinity)) & $quiet;
+    const $vec exponent = ($vec)((bits)b & (by < $even));
+    const bits odd = __builtin_convertvector(exponent, bits);
+    const bits broken = __builtin_convertvector(odd, $vec) != exponent;
+    const bits wrong = below & broken & ~far & $quiet;
+    const bits one = (by == 0) | ((bits)a == $one) | ((size == $one) & (by == $infinity));
+    r = ((r | nan | wrong) & ~one) | (one & $one);
+    return ($vec)(r ^ (below & ~broken & (odd << 31)));"""
+
+_WORDS = {
+    "rest": "0x7fffffff",
+    "infinity": "0x7f800000",
+    "quiet": "0x7fc00000",
+    "one": "0x3f800000",
+    "even": "0x4b800000",  # 2^24: from there on numbers are even, and so are infinities to C
+    "ends": "0x43480000",  # 200
+    "log2": horner(LOG2["f32"], "z", "f32"),
+    "exp2": horner(EXP2["f32"], "t", "f32"),
+}
+
+
+def power(name: str, kind: str, lanes: int) -> Snippet | None:
+    """`a^b` of registers, off by at most 2.5 units of the last place; None if it is another
+    function or type. Where there is no such register, no FMA or no -ffast-math, it is C's function
+    for each lane."""
+    size, vec = 4 * lanes, set_name(kind, lanes)
+    if name != "pow_" or kind != "f32" or size not in REGISTERS:
+        return None
+    prefix = f"_mm{'' if size == 16 else 8 * size}"
+    words = _WORDS | {
+        **{"vec": vec, "bytes": str(size), "scales": SCALES[size]},
+        **{"scale": f"{prefix}_scalef_ps", "reciprocal": f"{prefix}_rcp14_ps"},
+        "register": register(kind, lanes),
+    }
+    log2 = Template(_LOG2).substitute(words)
+    helpers = [
+        *(KEEP, smaller(kind, lanes), larger(kind, lanes)),
+        function(f"{vec}_log2", vec, f"{vec} a, {vec} *low", log2),
+    ]
+    fma = "(defined(__FMA__) || defined(__aarch64__))"
+    known = f"defined(__FAST_MATH__) && {fma} && {REGISTERS[size]}"
+    plain = lane_loop(vec, lanes, FUNCTIONS[name].c_of(kind, "{}[l]"))
+    body = f"#if {known}\n    {Template(_POWER).substitute(words)}\n#else\n    {plain}\n#endif"
+    title, text = function(f"{vec}_{name}", vec, f"{vec} a, {vec} b", body)
+    before = "\n".join(each for _, each in helpers)
+    return title, f"#include <math.h>\n#if {known}\n{before}\n#endif\n{text}"
