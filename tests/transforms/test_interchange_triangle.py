@@ -94,7 +94,9 @@ def test_only_an_else_of_all_sizes_is_dead(condition: str, dead: bool) -> None:
     assert not in_dead_branch(ast, (0, 0))
 
 
-@pytest.mark.parametrize("name", ["columns_before", "reduced", "solved", "rank_update", "rows_beyond", "above_diagonal"])
+@pytest.mark.parametrize(
+    "name", ["columns_before", "reduced", "solved", "rank_update", "rows_beyond", "above_diagonal"]
+)
 def test_other_triangles_stay(name: str) -> None:
     assert not list(INTERCHANGE.rewrites(mirror(PROCEDURES[name]), TARGET))
 

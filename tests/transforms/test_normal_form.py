@@ -36,7 +36,10 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "symmetric": [{}],
     "in_place": [{}],
     "from_the_last": [{}],
-    **{name: [{"m": 5, "n": 9}, {"m": 19, "n": 33}] for name in ("right_in_place", "right_by_columns")},
+    **{
+        name: [{"m": 5, "n": 9}, {"m": 19, "n": 33}]
+        for name in ("right_in_place", "right_by_columns")
+    },
     "right_symmetric": [{"m": 17, "n": 18}],
     "above_diagonal": [{"n": n} for n in (1, 8, 33)],
     "columns_first": [{"n": n} for n in (1, 8, 33)],
@@ -101,7 +104,10 @@ def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() ->
     assert names("in_place") == [*["fold_operand"] * 2, "cut_triangle", "block_all"]
     assert names("from_the_last") == ["cut_triangle", "block_all"]
     assert names("squared") == ["fold_operand"]
-    assert names("covariance_above") == ["fold_operand", "cut_triangle"]
+    assert names("covariance_above") == [
+        *["fold_operand", "turn_result", "interchange_triangle", "cut_triangle", "block_all"],
+        *["transpose"] * 2,
+    ]
 
 
 @pytest.mark.normal

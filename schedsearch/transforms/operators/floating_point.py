@@ -31,7 +31,16 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.exo.checks import sums_in_order
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.operators.ops import At, Condition, Index, Instruction, Op, Pair, Parts, run_op
+from schedsearch.transforms.operators.ops import (
+    At,
+    Condition,
+    Index,
+    Instruction,
+    Op,
+    Pair,
+    Parts,
+    run_op,
+)
 from schedsearch.transforms.vector.fused.model import Fused, reduced
 from schedsearch.transforms.vector.instruction_sets import find
 
