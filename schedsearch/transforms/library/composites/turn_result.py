@@ -13,8 +13,8 @@ for i in seq(0, M):                           B_c: f32[N, M]
 For sums whose contiguous loop has a triangle with the steps of the sum: a product with a triangular
 or symmetric matrix from the right. Each column has its own number of steps, so that no vector of
 columns is a register. Turned, it is the product from the left: a vector is one of rows, which are
-all alike, and `cut_triangle`, `interchange_triangle` and register blocks take it. The copies take as
-long as some steps of the sum.
+all alike, and `cut_triangle`, `interchange_triangle` and register blocks take it. The copies take
+as long as some steps of the sum.
 
 Operands that the loop over rows moves across are turned too. If it comes first, it goes inside.
 
