@@ -17,6 +17,7 @@ _PLACES = {
     "ArgValue": "schedsearch.core.trace:ArgValue",
     "Args": f"{_OPS}:Args",
     "At": f"{_OPS}:At",
+    "Condition": f"{_OPS}:Condition",
     "Cursors": "schedsearch.transforms.operators.cursors:Cursors",
     "Index": f"{_OPS}:Index",
     "Instruction": f"{_OPS}:Instruction",

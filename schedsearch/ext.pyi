@@ -18,6 +18,7 @@ from schedsearch.transforms.operators.cursors import Cursors as Cursors
 from schedsearch.transforms.operators.ops import After as After
 from schedsearch.transforms.operators.ops import Args as Args
 from schedsearch.transforms.operators.ops import At as At
+from schedsearch.transforms.operators.ops import Condition as Condition
 from schedsearch.transforms.operators.ops import Index as Index
 from schedsearch.transforms.operators.ops import Instruction as Instruction
 from schedsearch.transforms.operators.ops import Memory as Memory

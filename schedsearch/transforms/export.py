@@ -20,6 +20,7 @@ from schedsearch.transforms.operators.byte_dots import ByteDots, dots_source
 from schedsearch.transforms.operators.ops import (
     After,
     At,
+    Condition,
     Index,
     Instruction,
     Memory,
@@ -183,6 +184,8 @@ def _arg(procedure: Any, arg: OpArg) -> str:
             access = _cursor(procedure, arg.path)
             access = access if arg.route is None else _part(access, arg.route)
             return f"{access}.idx()[{arg.dim}]"
+        case Condition():
+            return f"{_cursor(procedure, arg.path)}.cond()"
         case Vector() | Instruction() | Memory() | Prefetch() | Transpose() | ByteDots():
             return arg.name
         case Fused():

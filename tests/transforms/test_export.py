@@ -202,6 +202,18 @@ def chain(procedure: Any, names: Sequence[str]) -> Trace:
 
 
 @pytest.mark.normal
+def test_conditions_are_rewritten_without_schedsearch(tmp_path: Path) -> None:
+    source = load_source(PROCS / "triangles.py")
+    trace = chain(source.procs["above_diagonal"], ("turn_result", "interchange_triangle"))
+    path = tmp_path / "turned_schedule.py"
+    path.write_text(schedule_python(source, "above_diagonal", trace))
+    assert ".cond()" in path.read_text()
+    subprocess.run([sys.executable, "-I", "-c", BLOCK_SCHEDSEARCH, path], check=True)
+    expected = Replayer(source.procs["above_diagonal"]).state(trace).procedure
+    assert generate_c(scheduled(path, "above_diagonal")).key == generate_c(expected).key
+
+
+@pytest.mark.normal
 def test_long_schedules_run_without_schedsearch(tmp_path: Path) -> None:
     """Packed, placed, in registers, parallel: all that takes is in the file."""
     source = load_source(PROCS / "blocks.py")

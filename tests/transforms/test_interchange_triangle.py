@@ -37,6 +37,9 @@ def interchanged(name: str) -> tuple[Rewrite, State]:
         ("rows_above", [{"n": n, "m": m} for n, m in ((1, 3), (2, 1), (9, 4))]),
         ("rows_up_to", [{}]),
         ("rows_in_place", [{"n": n} for n in (1, 2, 9)]),
+        ("rows_below", [{"n": n, "m": m} for n, m in ((1, 3), (2, 1), (9, 4))]),
+        ("rows_from", [{}]),
+        ("columns_first", [{"n": n} for n in (1, 2, 9)]),
     ],
 )
 def test_the_meaning_stays(name: str, sizes: list[dict[str, int]], tmp_path: Path) -> None:
@@ -52,6 +55,23 @@ def test_a_row_has_its_terms_one_after_another(name: str, beyond: int) -> None:
     assert [each.iter.name for each in (row, column, term)] == ["k", "j", "i"]
     assert term.lo == q.as_affine(row.iter) + beyond
     assert term.hi == row.hi
+
+
+@pytest.mark.parametrize(("name", "beyond"), [("rows_below", 0), ("rows_from", 1)])
+def test_a_row_that_begins_at_the_diagonal_has_the_terms_up_to_it(name: str, beyond: int) -> None:
+    _, state = interchanged(name)
+    alive = [each for each in loops(state.ast) if not in_dead_branch(state.ast, each.path)]
+    row, column, term = alive[-3:]
+    assert [each.iter.name for each in (row, column, term)] == ["k", "j", "i"]
+    assert term.lo == q.Affine(0)
+    assert term.hi == q.as_affine(row.iter) + beyond
+
+
+def test_columns_come_to_be_inside() -> None:
+    _, state = interchanged("columns_first")
+    alive = [each for each in loops(state.ast) if not in_dead_branch(state.ast, each.path)]
+    assert [each.iter.name for each in alive] == ["i", "j", "k"]
+    assert alive[1].hi == q.as_affine(alive[0].iter) + 1
 
 
 def test_nothing_is_proposed_for_what_never_runs() -> None:
@@ -74,7 +94,9 @@ def test_only_an_else_of_all_sizes_is_dead(condition: str, dead: bool) -> None:
     assert not in_dead_branch(ast, (0, 0))
 
 
-@pytest.mark.parametrize("name", ["columns_before", "reduced", "solved", "rank_update"])
+@pytest.mark.parametrize(
+    "name", ["columns_before", "reduced", "solved", "rank_update", "rows_beyond", "above_diagonal"]
+)
 def test_other_triangles_stay(name: str) -> None:
     assert not list(INTERCHANGE.rewrites(mirror(PROCEDURES[name]), TARGET))
 

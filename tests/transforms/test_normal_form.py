@@ -36,6 +36,13 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "symmetric": [{}],
     "in_place": [{}],
     "from_the_last": [{}],
+    **{
+        name: [{"m": 5, "n": 9}, {"m": 19, "n": 33}]
+        for name in ("right_in_place", "right_by_columns")
+    },
+    "right_symmetric": [{"m": 17, "n": 18}],
+    "above_diagonal": [{"n": n} for n in (1, 8, 33)],
+    "columns_first": [{"n": n} for n in (1, 8, 33)],
 }
 
 
@@ -97,7 +104,10 @@ def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() ->
     assert names("in_place") == [*["fold_operand"] * 2, "cut_triangle", "block_all"]
     assert names("from_the_last") == ["cut_triangle", "block_all"]
     assert names("squared") == ["fold_operand"]
-    assert names("covariance_above") == ["fold_operand", "cut_triangle"]
+    assert names("covariance_above") == [
+        *["fold_operand", "turn_result", "interchange_triangle", "cut_triangle", "block_all"],
+        *["transpose"] * 2,
+    ]
 
 
 @pytest.mark.normal
@@ -107,6 +117,31 @@ def test_every_sum_of_a_triangle_is_in_registers_in_the_end(name: str) -> None:
     assert sums_in_memory(end) == []
     kept = [s for s in q.walk(end.body) if isinstance(s, q.Alloc) and register_kind(s.mem)]
     assert {len(alloc.shape) for alloc in kept} == {2, 3}  # small triangles have one register a row
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize(
+    "name", ["right_in_place", "right_by_columns", "right_steps_first", "right_symmetric"]
+)
+def test_a_triangle_over_columns_becomes_one_over_rows(name: str) -> None:
+    """With the same blocks, and copies that are transposed in registers."""
+    steps = names(name)
+    assert steps.index("turn_result") < steps.index("cut_triangle") < steps.index("block_all")
+    assert steps[-1] == "transpose"
+
+
+@pytest.mark.normal
+def test_a_triangle_above_the_diagonal_becomes_one_below() -> None:
+    steps = names("above_diagonal")
+    for earlier, later in zip(
+        ["fold_operand", "turn_result", "interchange_triangle", "cut_triangle"],
+        ["turn_result", "interchange_triangle", "cut_triangle", "block_all"],
+        strict=True,
+    ):
+        assert steps.index(earlier) < steps.index(later)
+    end = way("above_diagonal")[-1][1].ast
+    kept = [s for s in q.walk(end.body) if isinstance(s, q.Alloc) and register_kind(s.mem)]
+    assert {len(alloc.shape) for alloc in kept} == {2, 3}
 
 
 def test_a_product_of_one_array_with_itself_is_blocked_once_one_is_a_copy() -> None:

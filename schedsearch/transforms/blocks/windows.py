@@ -27,10 +27,15 @@ def straighten(p: Cursors, cursor: Cursor, name: str) -> Steps:
     leaves `n / 8 - n / 8` as it is."""
     for stmt in q.walk((p.stmt(cursor),)):
         if isinstance(stmt, q.Assign | q.Reduce):
-            for route, buf, idx in [(None, stmt.buf, stmt.idx), *_reads(stmt.rhs, ())]:
+            for route, buf, idx in places(stmt):
                 for dim, index in enumerate(idx if buf.name == name else ()):
                     plain = show_affine(index)
                     yield from p.do("rewrite_expr", Index(stmt.path, route, dim), plain)
+
+
+def places(stmt: q.Assign | q.Reduce) -> list[tuple[Route | None, q.Var, Indices]]:
+    """The accesses of a statement, with the way to each."""
+    return [(None, stmt.buf, stmt.idx), *_reads(stmt.rhs, ())]
 
 
 def _reads(expr: q.Expr, route: Route) -> Iterator[tuple[Route | None, q.Var, Indices]]:

@@ -31,7 +31,16 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.exo.checks import sums_in_order
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.operators.ops import At, Index, Instruction, Op, Pair, Parts, run_op
+from schedsearch.transforms.operators.ops import (
+    At,
+    Condition,
+    Index,
+    Instruction,
+    Op,
+    Pair,
+    Parts,
+    run_op,
+)
 from schedsearch.transforms.vector.fused.model import Fused, reduced
 from schedsearch.transforms.vector.instruction_sets import find
 
@@ -113,7 +122,7 @@ def refusal(ast: q.Proc, op: Op, fp: FloatingPoint) -> str | None:
             if any(map(_simplified, _data(ast))):
                 return "Exo would compute with constants in an expression of data"
         case Op("rewrite_expr", (first, *_)):
-            if not isinstance(first, Index):
+            if not isinstance(first, Index | Condition):
                 return "nobody has shown that the new expression rounds as the old one"
         case Op("replace", (_, Fused() as fused, *_)):
             if strict and reduces_lanes(fused):

@@ -106,6 +106,13 @@ class Index:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """The condition of the `if` at `path`."""
+
+    path: q.Path
+
+
+@dataclass(frozen=True)
 class Vector:
     """A memory or an instruction of a generated vector set (`vectors.py`)."""
 
@@ -138,6 +145,7 @@ OpArg = (
     | Parts
     | Part
     | Index
+    | Condition
     | Vector
     | Fused
     | Instruction
@@ -272,6 +280,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             if arg.route is not None:
                 access = _part(access.rhs(), arg.route)
             return access.idx()[arg.dim]
+        case Condition():
+            return cursor_at(proc, arg.path).cond()
         case Vector():
             return vector_set(arg.kind, arg.lanes)[arg.name]
         case Prefetch():

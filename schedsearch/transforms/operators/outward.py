@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from schedsearch.analysis.accesses import reads, written_buffers
-from schedsearch.analysis.ranges import Ranges, bounds, trips
+from schedsearch.analysis.ranges import Ranges, bounds, lowest, trips
 from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
@@ -69,10 +69,13 @@ def movable(loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges) -> 
     """Loops, the innermost first, as far out as those of `kept` have a length for the outer ones to
     see, and the others run at least once."""
     found: list[q.For] = []
+    loops = tuple(loops)
+    around = {loop.iter: loop for loop in loops}
     for loop in loops:
         if loop.iter in kept and bounds(loop.lo, ranges)[0] < 0:
             break
-        if loop.iter not in kept and trips(loop, ranges)[0] < 1:
+        least = lowest(loop.hi - loop.lo, around)
+        if loop.iter not in kept and max(trips(loop, ranges)[0], bounds(least, ranges)[0]) < 1:
             break
         ends = [end for each in found if each.iter in kept for end in (each.lo, each.hi)]
         bound = [end for end in ends if loop.iter in q.expr_vars(end)]

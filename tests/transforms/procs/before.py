@@ -389,6 +389,14 @@ def turn_operand(C: f32[16, 16], A: f32[16, 4], B: f32[16, 4]):
 
 
 @proc
+def turn_result(B: f32[40, 40], A: f32[40, 40]):
+    for i in seq(0, 40):
+        for j in seq(0, 40):
+            for k in seq(j + 1, 40):
+                B[i, j] += B[i, k] * A[k, j]
+
+
+@proc
 def isolate_sum(y: f32[16, 8], x: f32[16, 4], w: f32[8, 4], b: f32[8]):
     for i in seq(0, 16):
         for j in seq(0, 8):

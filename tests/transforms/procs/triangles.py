@@ -254,3 +254,110 @@ def rows_of_the_first(n: size, C: f32[n, 4], A: f32[n, n]):
         for j in seq(0, 4):
             for k in seq(0, i):
                 C[k, j] += A[i, k] * C[0, j]
+
+
+@proc
+def rows_below(n: size, m: size, C: f32[n, m], A: f32[n, n], B: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for k in seq(i + 1, n):
+                C[i, j] += A[i, k] * B[k, j]
+                C[k, j] += A[i, k] * B[i, j]
+
+
+@proc
+def rows_from(C: f32[13, 5], A: f32[13, 13], B: f32[13, 5]):
+    for i in seq(0, 13):
+        for k in seq(i, 13):
+            for j in seq(0, 5):
+                C[k, j] += A[i, k] * B[i, j]
+
+
+@proc
+def rows_beyond(n: size, C: f32[n + 1, 5], A: f32[n, n + 1], B: f32[n, 5]):
+    for i in seq(0, n):
+        for k in seq(i, n + 1):
+            for j in seq(0, 5):
+                C[k, j] += A[i, k] * B[i, j]
+
+
+@proc
+def columns_first(n: size, C: f32[n, n], A: f32[n, 5]):
+    for j in seq(0, n):
+        for k in seq(0, 5):
+            for i in seq(j, n):
+                C[i, j] += A[j, k] * A[i, k]
+
+
+@proc
+def right_in_place(m: size, n: size, A: f32[n, n], B: f32[m, n], alpha: f32):
+    for i in seq(0, m):
+        for j in seq(0, n):
+            B[i, j] = alpha * A[j, j] * B[i, j]
+            for k in seq(j + 1, n):
+                B[i, j] += alpha * B[i, k] * A[k, j]
+
+
+@proc
+def right_by_columns(m: size, n: size, A: f32[n, n], B: f32[m, n]):
+    for j in seq(0, n):
+        for i in seq(0, m):
+            B[i, n - 1 - j] = A[n - 1 - j, n - 1 - j] * B[i, n - 1 - j]
+        for k in seq(0, n - 1 - j):
+            for i in seq(0, m):
+                B[i, n - 1 - j] += A[n - 1 - j, k] * B[i, k]
+
+
+@proc
+def right_steps_first(m: size, n: size, C: f32[m, n], A: f32[n, n], B: f32[m, n]):
+    for i in seq(0, m):
+        for j in seq(0, n):
+            C[i, j] = 0.0
+        for k in seq(0, n):
+            for j in seq(k, n):
+                C[i, j] += B[i, k] * A[k, j]
+
+
+@proc
+def right_symmetric(m: size, n: size, A: f32[n, n], B: f32[m, n], C: f32[m, n]):
+    for i in seq(0, m):
+        for j in seq(0, n):
+            for k in seq(j + 1, n):
+                C[i, j] += B[i, k] * A[j, k]
+                C[i, k] += B[i, j] * A[j, k]
+            C[i, j] += B[i, j] * A[j, j]
+
+
+@proc
+def right_of_each(m: size, n: size, A: f32[n, n], B: f32[3, m, n], C: f32[3, m, n]):
+    for b in seq(0, 3):
+        for i in seq(0, m):
+            for j in seq(0, n):
+                for k in seq(0, j + 1):
+                    C[b, i, j] += B[b, i, k] * A[k, j]
+
+
+@proc
+def right_of_the_next(m: size, n: size, A: f32[n, n], C: f32[3, m, n]):
+    for b in seq(0, 2):
+        for i in seq(0, m):
+            for j in seq(0, n):
+                for k in seq(0, j + 1):
+                    C[b, i, j] += C[b + 1, i, k] * A[k, j]
+
+
+@proc
+def right_of_a_window(m: size, n: size, A: f32[n, n], B: f32[m, n], C: [f32][m, n]):
+    for i in seq(0, m):
+        for j in seq(0, n):
+            for k in seq(0, j + 1):
+                C[i, j] += B[i, k] * A[k, j]
+
+
+@proc
+def above_diagonal(n: size, C: f32[n, n], A: f32[n, 5], B: f32[n, 5], alpha: f32):
+    for i in seq(0, n):
+        for j in seq(i, n):
+            for k in seq(0, 5):
+                C[i, j] += alpha * A[i, k] * B[j, k]
+                C[i, j] += alpha * B[i, k] * A[j, k]

@@ -3,7 +3,7 @@
 `install` puts replacements into Exo's modules; `exo_as_is` takes them out again, so that
 tests can compare both. `remembered` keeps answers, `frames` reads Python's stack, `nodes` builds
 syntax trees, `decided` answers checks without a solver, `unify` finds operands of `replace`,
-`forwarding` forwards cursors.
+`forwarding` forwards cursors, `simplifying` leaves alone what is simple.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from schedsearch.transforms.exo.speed import decided, forwarding, frames, nodes, remembered, unify
+from schedsearch.transforms.exo.speed import (
+    decided,
+    forwarding,
+    frames,
+    nodes,
+    remembered,
+    simplifying,
+    unify,
+)
 
 Patch = tuple[Any, str, Any]
 """A module or class of Exo, the name of one of its attributes, and the replacement."""
@@ -29,6 +37,7 @@ def _patches() -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
         *decided.patches(),
         *unify.patches(),
         *forwarding.patches(),
+        *simplifying.patches(),
     )
     return new, tuple((place, name, getattr(place, name)) for place, name, _ in new)
 

@@ -82,12 +82,23 @@ class Edit:
 
 class Chain:
     """Several functions that forward, one after the other: the first `count` of a list that longer
-    chains share."""
+    chains share; and how many were `skipped`, which Exo has besides them and change nothing."""
 
-    __slots__ = ("_blocks", "_count", "_steps")
+    __slots__ = ("_blocks", "_count", "_skipped", "_steps")
 
-    def __init__(self, steps: list[Forward], blocks: list[int], count: int) -> None:
+    def __init__(
+        self, steps: list[Forward], blocks: list[int], count: int, skipped: int = 0
+    ) -> None:
         self._steps, self._blocks, self._count = steps, blocks, count
+        self._skipped = skipped
+
+    @property
+    def edits(self) -> int:
+        """As many as Exo would have made."""
+        return self._count + self._skipped
+
+    def skip(self, count: int) -> Chain:
+        return Chain(self._steps, self._blocks, self._count, self._skipped + count)
 
     @staticmethod
     def of(*steps: Forward) -> Chain:
@@ -104,18 +115,20 @@ class Chain:
         """With one more step. What is not known to leave statements alone is noted."""
         if len(self._steps) != self._count:  # another chain went on from here
             blocks = [number for number in self._blocks if number < self._count]
-            return Chain(self.steps, blocks, self._count).then(step)
+            return Chain(self.steps, blocks, self._count, self._skipped).then(step)
         before = self._steps[-1] if self._steps else None
         known = isinstance(step, Edit) and isinstance(before, Edit) and before.new is step.old
         if not known or step.attr in _BLOCKS:  # type: ignore[attr-defined]
             self._blocks.append(self._count)
         self._steps.append(step)
-        return Chain(self._steps, self._blocks, self._count + 1)
+        return Chain(self._steps, self._blocks, self._count + 1, self._skipped)
 
     def __call__(self, cursor: Any) -> Any:
         """Raises InvalidCursorError as its steps do, and RecursionError where Exo would."""
-        if self._count > MOST_EDITS:
-            raise RecursionError(f"{self._count} edits: more than Exo can forward through")
+        if self.edits > MOST_EDITS:
+            raise RecursionError(f"{self.edits} edits: more than Exo can forward through")
+        if not self._count:
+            return cursor
         if not _at_statements(cursor):
             for step in self.steps:
                 cursor = step(cursor)
@@ -136,9 +149,26 @@ def compose(last: Forward, first: Forward) -> Forward:
     if _is_identity(first):
         return last
     chain = first if isinstance(first, Chain) else Chain.of(first)
+    if isinstance(last, Chain):
+        chain = chain.skip(last.edits - len(last.steps))
     for step in last.steps if isinstance(last, Chain) else (last,):
         chain = chain.then(step)
     return chain
+
+
+def edits(forward: Forward) -> int:
+    """How many edits of Exo a function forwards through."""
+    if isinstance(forward, Chain):
+        return forward.edits
+    return 0 if _is_identity(forward) else 1
+
+
+def skipped(forward: Forward, count: int) -> Forward:
+    """The same function, for a tree on which Exo would have made `count` edits more that change
+    nothing."""
+    if isinstance(forward, Chain):
+        return forward.skip(count)
+    return (Chain.of() if _is_identity(forward) else Chain.of(forward)).skip(count)
 
 
 def _is_identity(function: Any) -> bool:

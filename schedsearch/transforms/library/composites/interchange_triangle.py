@@ -14,6 +14,9 @@ For sums whose rows are the triangle's inner loop: each step of the outer loop a
 above. Interchanged, a row has all its terms one after another, and its tile stays in registers.
 The sum gets loops of its own, and all loops but the row's come between.
 
+Or the inner loop begins at the outer one's variable (`for k in seq(i + 1, M)`), and the row's terms
+are those before it (`for i in seq(0, k)`).
+
 Exo interchanges rectangles. So the inner loop is divided by a number that is no smaller than its
 length, which makes it a rectangle with a guard. For lengths that are not known this is the largest
 size that there is. The condition that says so is always true; nothing is proposed for its `else`.
@@ -32,8 +35,19 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.reductions import gaps
+from schedsearch.transforms.blocks.windows import places
 from schedsearch.transforms.operators.cursors import Cursors
-from schedsearch.transforms.operators.ops import After, Args, At, Op, Proposal, Steps
+from schedsearch.transforms.operators.ops import (
+    After,
+    Args,
+    At,
+    Condition,
+    Index,
+    Op,
+    Pair,
+    Proposal,
+    Steps,
+)
 from schedsearch.transforms.operators.outward import loops_around
 
 VERSION = 1
@@ -45,12 +59,13 @@ CONTIGUOUS = -1
 @dataclass(frozen=True)
 class _Update:
     """A sum, the loops from the triangle's outer one to the innermost, and the number of its inner
-    one among them, which ends `beyond` the outer one's variable."""
+    one among them, which ends `beyond` the outer one's variable, or if `above` begins there."""
 
     stmt: q.Reduce
     loops: tuple[q.For, ...]
     inner: int
     beyond: int
+    above: bool
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -66,16 +81,20 @@ def _update(proc: q.Proc, stmt: q.Reduce) -> _Update | None:
     columns = q.expr_vars(stmt.idx[CONTIGUOUS]) if stmt.idx else frozenset()
     for number, outer in enumerate(loops):
         inside = loops[number:]
-        if outer.iter in rows | columns or outer.lo != q.Affine(0) or outer.extent == 1:
+        if outer.iter in rows or outer.lo != q.Affine(0) or outer.extent == 1:
             continue
         for place, inner in enumerate(inside):
-            beyond = inner.hi - q.as_affine(outer.iter)
+            above = inner.lo != q.Affine(0)
+            beyond = (inner.lo if above else inner.hi) - q.as_affine(outer.iter)
             ends = [end for each in inside if each is not inner for end in (each.lo, each.hi)]
             rectangular = not {outer.iter, inner.iter} & frozenset().union(*map(q.expr_vars, ends))
-            triangular = inner.lo == q.Affine(0) and beyond in (q.Affine(0), q.Affine(1))
+            triangular = beyond in (q.Affine(0), q.Affine(1)) and not (
+                above and inner.hi != outer.hi
+            )
             row = inner.iter in rows - columns and any(loop.iter in columns for loop in loops)
-            if triangular and rectangular and row:
-                return _Update(stmt, inside, place, beyond.const)
+            ends_there = outer.iter not in columns or above
+            if triangular and rectangular and row and ends_there:
+                return _Update(stmt, inside, place, beyond.const, above)
     return None
 
 
@@ -96,12 +115,16 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield Op("specialize", (At(at), (f"{end} <= {LARGEST}",)))
         at = (*at, 0)
     yield from _rectangle(at, found, end, fresh(names(ast), f"{inner.iter.name}o"))
+    if found.above:
+        yield from _from_the_first(at, found, end)
     yield Op("reorder_loops", (At(at),))
     row = inner.iter.name
     inside = (*at, 0)
     yield Op("cut_loop", (At(inside), row if found.beyond else f"{row} + 1"))
-    yield from _without((*inside, 0))
+    yield from _without((*(next_path(inside) if found.above else inside), 0))
     yield Op("eliminate_dead_code", (At((*inside, 0)),))
+    if outer.iter in q.expr_vars(found.stmt.idx[CONTIGUOUS]):
+        return
     for depth in range(1, len(found.loops) - 1):
         yield Op("reorder_loops", (At((*at, *(0,) * depth)),))
 
@@ -110,7 +133,12 @@ def _rectangle(at: q.Path, found: _Update, end: str, block: str) -> Steps:
     """Make the inner loop of the triangle at `at` as long as the outer one, with a guard."""
     outer, row = found.loops[0], found.loops[found.inner].iter.name
     inside, most = (*at, 0), LARGEST if outer.extent is None else outer.extent
-    if not found.beyond:  # the first row of the triangle is empty
+    if found.above:
+        if found.beyond:  # the last row of the triangle is empty
+            yield Op("cut_loop", (At(at), f"{end} - 1"))
+            yield from _without((*next_path(at), 0))
+        yield Op("shift_loop", (At(inside), 0))
+    elif not found.beyond:  # the first row of the triangle is empty
         yield Op("cut_loop", (At(at), 1))
         yield from _without(inside)
     yield Op("divide_loop", (At(inside), most, (block, row)), (("tail", "guard"),))
@@ -121,6 +149,27 @@ def _rectangle(at: q.Path, found: _Update, end: str, block: str) -> Steps:
     if outer.extent is None:
         yield Op("cut_loop", (At(inside), end))
         yield from _without((*next_path(inside), 0))
+
+
+def _from_the_first(at: q.Path, found: _Update, end: str) -> Steps:
+    """Of a rectangle whose rows begin at the diagonal, have these begin at the first one: what is
+    beyond the end comes first instead, and the guard says which of them are of the triangle."""
+    outer, inner = found.loops[0].iter, found.loops[found.inner].iter
+    inside = (*at, 0)
+    first = f"{outer.name} + {found.beyond}"
+    yield Op("cut_loop", (At(inside), f"{end} - ({first})"))
+    yield Op("reorder_stmts", (Pair(inside),))
+    yield Op("shift_loop", (At(inside), 0))
+    yield Op("shift_loop", (At(next_path(inside)), first))
+    for part in (inside, next_path(inside)):
+        stmt = (*part, *(0,) * len(found.loops))
+        for route, _, idx in places(found.stmt):
+            for dim, index in enumerate(idx):
+                if inner in q.expr_vars(index):
+                    yield Op("rewrite_expr", (Index(stmt, route, dim), show_affine(index)))
+        yield Op("rewrite_expr", (Condition((*part, 0)), f"{first} <= {inner.name}"))
+    yield Op("join_loops", (At(inside), At(next_path(inside))))
+    yield Op("simplify")
 
 
 def _without(at: q.Path) -> Steps:

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schedsearch.analysis.accesses import accesses, written_buffers
+from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.ranges import loops_at
 from schedsearch.analysis.walkers import fresh, names
 from schedsearch.core import ast as q
@@ -50,7 +51,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 def _operands(proc: q.Proc) -> Iterator[tuple[q.For, q.Read, int]]:
     """Operands to turn, each with the loop to do it before, and with the dimension that becomes
     the last one."""
-    arrays = {arg.var: arg for arg in proc.args if arg.shape and not arg.window}
+    arrays = {var for var, array in declared(proc).items() if array.dense and not array.window}
     for nest in reduction_nests(proc):
         around = tuple(loops_at(proc, nest.loops[0].path))
         outer = {loop.iter for loop in around}
@@ -61,7 +62,8 @@ def _operands(proc: q.Proc) -> Iterator[tuple[q.For, q.Read, int]]:
         whole = next((x for x in around if array not in written_buffers((x,))), None)
         if whole is None or len({a for a in accesses((whole,)) if a.buf == array}) > 1:
             continue
-        if outer & q.expr_vars(whole.hi):
+        local = {stmt.buf for stmt in q.walk((whole,)) if isinstance(stmt, q.Alloc)}
+        if array in local or outer & q.expr_vars(whole.hi):
             continue
         yield whole, nest.operand, dim
 
@@ -72,18 +74,18 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if not wanted:
         raise RewriteError("there is no such operand that lies across")
     read, dim = wanted[0]
-    shape = next(arg.shape for arg in ast.args if arg.var == read.buf) or ()
+    shape = declared(ast)[read.buf].shape
     window = ", ".join(f"0 : {show_affine(extent)}" for extent in shape)
     name = fresh(names(ast), f"{read.buf.name}_t")
     yield Op("stage_mem", (At(path), f"{read.buf.name}[{window}]", name))
     others = tuple(other for other in range(len(shape)) if other != dim)
     yield Op("rearrange_dim", (At(path), (*others, dim)))
     lines = args.get("lines", False) is True
-    yield from _pad(path, len(others), shape[dim], ELEMENT_BITS[read.type] // 8, lines)
+    yield from pad(path, len(others), shape[dim], ELEMENT_BITS[read.type] // 8, lines)
     yield Op("set_memory", (At(path), Memory("DRAM_ALIGNED")))
 
 
-def _pad(alloc: q.Path, dim: int, length: q.Affine, element_bytes: int, lines: bool) -> Steps:
+def pad(alloc: q.Path, dim: int, length: q.Affine, element_bytes: int, lines: bool) -> Steps:
     line = LINE // element_bytes
     if not length.is_const:
         size = show_affine(q.floor_div(length, 2 * line).scaled(2 * line) + 3 * line)
