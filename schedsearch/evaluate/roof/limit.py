@@ -80,6 +80,11 @@ def _of_loop(hot: HotLoop) -> str:
         )
     if counts.width == 64 and counts.operations:
         return f"scalar code: {part} computes one element at a time"
+    if hot.binds == "arithmetic" and counts.vector >= 2 * counts.arithmetic:
+        return (
+            f"conversions, comparisons and shuffles: {part} has {counts.vector} instructions for "
+            f"vector units, of which {counts.arithmetic} are arithmetic"
+        )
     if hot.binds == "arithmetic":
         return f"arithmetic: {part} needs the arithmetic units most; waiting for data adds to it"
     return (
