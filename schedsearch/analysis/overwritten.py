@@ -8,21 +8,22 @@ from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
 
 Index = tuple[q.Affine, ...]
+Element = tuple[q.Var, Index]
 
 
 @q.per_node
-def overwriters(loop: q.For) -> tuple[q.Affine, ...]:
-    """The iterations of an innermost loop that may overwrite what all the others read, too: `k` of
-    `for j in seq(0, n): D[i, j] += D[i, k]`. Compilers find them when the loop begins, and compute
-    one element at a time then."""
-    body = [stmt for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)]
+def overwritten(loop: q.For) -> tuple[tuple[q.Affine, Element], ...]:
+    """The elements that an innermost loop reads in all iterations, while one may overwrite them,
+    each with that iteration: `k` and `D[i, k]` of `for j in seq(0, n): D[i, j] += D[i, k]`.
+    Compilers cannot keep them in registers, so they compute one element at a time."""
     if any(map(q.blocks, loop.body)):
         return ()
-    read = {(each.buf, each.idx) for stmt in body for each in reads(stmt.rhs)}
+    body = [stmt for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)]
+    read = dict.fromkeys((each.buf, each.idx) for stmt in body for each in reads(stmt.rhs))
     found = dict.fromkeys(
-        iteration
+        (iteration, (buf, idx))
         for stmt in body
-        for buf, idx in sorted(read, key=str)
+        for buf, idx in read
         if buf == stmt.buf and not any(q.mentions(index, loop.iter) for index in idx)
         for iteration in _meetings(loop, stmt.idx, idx)
     )

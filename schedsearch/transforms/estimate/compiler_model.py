@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container
 
 from schedsearch.analysis.accesses import reads
-from schedsearch.analysis.overwritten import overwriters
+from schedsearch.analysis.overwritten import overwritten
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import element_bits
 from schedsearch.core import ast as q
@@ -69,7 +69,7 @@ def vectorisable(loop: q.For, scalars: Container[q.Var], pointers: Collection[q.
     """
     if not all(isinstance(stmt, q.Assign | q.Reduce | q.Alloc | q.Pass) for stmt in loop.body):
         return False
-    if overwriters(loop):
+    if overwritten(loop):
         return False
     local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
     read: set[Element] = set()
