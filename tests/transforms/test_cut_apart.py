@@ -42,7 +42,7 @@ def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_two_loops_are_left_that_can_be_vectorised(name: str) -> None:
-    trace, state = cut(name)
+    _, state = cut(name)
     own = [s for s in q.walk(state.ast.body) if isinstance(s, q.For) and s.iter.name == "j"]
     assert len(own) == 2
     assert all(loop.lo == q.Affine(0) for loop in own)

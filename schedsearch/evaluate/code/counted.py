@@ -36,9 +36,9 @@ class Counts:
     """Of one iteration. `width` is of its arithmetic in bits, else of its moves: 0 without floats
     and vectors, 64 for scalars. `operations` are of elements, a multiply-add two. `vector` are the
     instructions that need a unit for vectors: arithmetic, conversions, comparisons, shuffles, but
-    no moves. `spills` are accesses to fixed places of the stack; they are among loads and stores. `chain` is the longest
-    path of operations in cycles from a vector register back to itself, `chains` how many registers
-    have one."""
+    no moves. `spills` are accesses to fixed places of the stack; they are among loads and stores.
+    `chain` is the longest path of operations in cycles from a vector register back to itself,
+    `chains` how many registers have one."""
 
     instructions: int
     width: int
