@@ -79,6 +79,14 @@ def test_moves_need_no_vector_unit() -> None:
     assert hot("vbroadcastss %xmm1,%zmm2", "vmovshdup %zmm1,%zmm2").counts.vector == 2
 
 
+def test_a_root_of_one_element_beside_whole_vectors_takes_the_divider_shortly() -> None:
+    """Distances were said to be limited by the divider, which has one root for 37 squares."""
+    squares = (f"vfmadd231ps %zmm{n},%zmm{n},%zmm{n + 10}" for n in range(9))
+    loop = hot(*squares, "vsqrtss %xmm30,%xmm30,%xmm31")
+    assert loop.counts.bounds["divider"] == 4.0
+    assert "the divider" not in limit(COMPUTE, 1e-2, loop)
+
+
 def test_above_the_roofline_is_said() -> None:
     assert "above the roofline" in limit(COMPUTE, 0.5e-3)
 

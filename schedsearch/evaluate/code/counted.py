@@ -36,9 +36,9 @@ class Counts:
     """Of one iteration. `width` is of its arithmetic in bits, else of its moves: 0 without floats
     and vectors, 64 for scalars. `operations` are of elements, a multiply-add two. `vector` are the
     instructions that need a unit for vectors: arithmetic, conversions, comparisons, shuffles, but
-    no moves. `spills` are accesses to fixed places of the stack; they are among loads and stores.
-    `chain` is the longest path of operations in cycles from a vector register back to itself,
-    `chains` how many registers have one."""
+    no moves. `divider` are the cycles that `divisions` take. `spills` are accesses to fixed places
+    of the stack; they are among loads and stores. `chain` is the longest path of operations in
+    cycles from a vector register back to itself, `chains` how many registers have one."""
 
     instructions: int
     width: int
@@ -46,6 +46,7 @@ class Counts:
     arithmetic: int
     vector: int
     divisions: int
+    divider: int
     operations: int
     loads: int
     stores: int
@@ -62,10 +63,9 @@ class Counts:
     @property
     def bounds(self) -> dict[str, float]:
         """Least cycles of an iteration by each limit, of a core as they are usual."""
-        every = _DIVISION_EVERY.get(self.width, _DIVISION_EVERY[64])
         return {
             "latency": float(self.chain),
-            "divider": float(every * self.divisions),
+            "divider": float(self.divider),
             "arithmetic": self.vector / _VECTOR_PORTS,
             "loads": self.loads / _LOAD_PORTS,
             "stores": self.stores / _STORE_PORTS,
@@ -78,7 +78,9 @@ class Counts:
 
 def counted(loop: Sequence[Instruction], framed: bool = False) -> Counts:
     """`framed`: the function keeps the start of its frame in %rbp."""
-    fmas = arithmetic = vector = divisions = operations = loads = stores = spills = moved = 0
+    fmas = arithmetic = vector = divisions = divider = operations = loads = stores = spills = (
+        moved
+    ) = 0
     computing, moving = set[int](), set[int]()
     for each in loop:
         width, lanes = _width(each), _lanes(each)
@@ -91,7 +93,9 @@ def counted(loop: Sequence[Instruction], framed: bool = False) -> Counts:
         elif width:
             moving.add(width)
         vector += bool(width) and not _is_move(each)
-        divisions += bool(_DIVISION.match(each.mnemonic))
+        if _DIVISION.match(each.mnemonic):
+            divisions += 1
+            divider += _DIVISION_EVERY.get(width, _DIVISION_EVERY[64])
         for operand, loaded, stored in accesses(each):
             loads, stores = loads + loaded, stores + stored
             moved += _bytes(each, operand) * (loaded + stored)
@@ -105,6 +109,7 @@ def counted(loop: Sequence[Instruction], framed: bool = False) -> Counts:
         arithmetic,
         vector,
         divisions,
+        divider,
         operations,
         loads,
         stores,

@@ -68,7 +68,12 @@ def _of_loop(hot: HotLoop) -> str:
             f"{counts.chain} cycles an iteration for it; more accumulators would overlap"
         )
     if hot.binds == "divider":
-        return f"the divider: {part} has {counts.divisions} divisions or roots an iteration"
+        many = (
+            f"{counts.divisions} divisions or roots"
+            if counts.divisions > 1
+            else "a division or root"
+        )
+        return f"the divider: {part} has {many} an iteration"
     if counts.spills and counts.spills * 2 >= counts.loads + counts.stores:
         return (
             f"loads and stores of spilled registers: {part} accesses the stack "

@@ -73,7 +73,8 @@ class Dispatcher:
     """Knows the jobs that are under way, and the anchor that candidates are measured against.
 
     Built kernels wait for the measuring slot; the most promising comes first, after what compilers
-    make of the procedure as written. `waited` is called after every wait for the executor; an exception that it raises ends the work.
+    make of the procedure as written. `waited` is called after every wait for the executor; an
+    exception that it raises ends the work.
     """
 
     def __init__(
