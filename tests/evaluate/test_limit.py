@@ -79,6 +79,13 @@ def test_moves_need_no_vector_unit() -> None:
     assert hot("vbroadcastss %xmm1,%zmm2", "vmovshdup %zmm1,%zmm2").counts.vector == 2
 
 
+def test_time_in_functions_that_a_loop_calls_is_not_waiting_for_data() -> None:
+    loop = hot("call 1060 <_ZGVdN4v_exp@plt>", "vmulpd %ymm0,%ymm1,%ymm2", "jmp 0")
+    assert "functions that it calls" in (said := limit(COMPUTE, 1.0, loop))
+    assert "has 1 call an iteration" in said
+    assert "waiting for data" not in said
+
+
 def test_a_root_of_one_element_beside_whole_vectors_takes_the_divider_shortly() -> None:
     """Distances were said to be limited by the divider, which has one root for 37 squares."""
     squares = (f"vfmadd231ps %zmm{n},%zmm{n},%zmm{n + 10}" for n in range(9))

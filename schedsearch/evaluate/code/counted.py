@@ -38,9 +38,11 @@ class Counts:
     instructions that need a unit for vectors: arithmetic, conversions, comparisons, shuffles, but
     no moves. `divider` are the cycles that `divisions` take. `spills` are accesses to fixed places
     of the stack; they are among loads and stores. `chain` is the longest path of operations in
-    cycles from a vector register back to itself, `chains` how many registers have one."""
+    cycles from a vector register back to itself, `chains` how many registers have one. What `calls`
+    do is not counted."""
 
     instructions: int
+    calls: int
     width: int
     fmas: int
     arithmetic: int
@@ -104,6 +106,7 @@ def counted(loop: Sequence[Instruction], framed: bool = False) -> Counts:
     width = max(computing or moving or {0})
     return Counts(
         len(loop),
+        sum(each.mnemonic.startswith("call") for each in loop),
         width,
         fmas,
         arithmetic,

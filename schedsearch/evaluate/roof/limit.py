@@ -36,6 +36,13 @@ def limit(roof: Roof | None, seconds: float, hot: HotLoop | None = None) -> str:
     if hot is None or not hot.share:
         return f"What limits it is not known{reached}."
     explained = hot.iterations * hot.cycles / hot.share / _CYCLES_A_SECOND / seconds
+    calls = hot.counts.calls
+    if hot.iterations and explained < _EXPLAINED and calls:
+        many = f"{calls} call{'s' * (calls > 1)} an iteration"
+        return (
+            f"Limited by functions that it calls, most likely: its hottest loop has {many}, and its "
+            f"own cycles explain {explained:.0%} of the time (at 3 GHz){reached} (estimated)."
+        )
     if hot.iterations and explained < _EXPLAINED:
         return (
             "Limited by waiting for data in caches or memory, most likely: counted cycles explain "
