@@ -40,7 +40,7 @@ def limit(roof: Roof | None, seconds: float, hot: HotLoop | None = None) -> str:
     if hot.iterations and explained < _EXPLAINED and calls:
         many = f"{calls} call{'s' * (calls > 1)} an iteration"
         return (
-            f"Limited by functions that it calls, most likely: its hottest loop has {many}, and its "
+            f"Limited by functions that it calls, most likely: its hottest loop has {many}, its "
             f"own cycles explain {explained:.0%} of the time (at 3 GHz){reached} (estimated)."
         )
     if hot.iterations and explained < _EXPLAINED:
