@@ -36,7 +36,9 @@ def reached(roof: Roof | None, ns: float) -> str:
     return f"{time}, {of_roof(roof, ns * 1e-9)}" if roof and roof.least_s else time
 
 
-OVER_ROOF = "above what the machine can do: an error of measuring or counting"
+OVER_ROOF = (
+    "above what the machine can do: an error of measuring, or fewer operations do than were counted"
+)
 
 
 def decided(decision: Decision, rounds: int) -> str:

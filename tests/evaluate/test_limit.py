@@ -26,6 +26,14 @@ LOOPS = {
     "stores": ("vmovups %ymm1,(%rax)", "vmovups %ymm1,32(%rax)"),
     "scalar code": ("vmulss %xmm1,%xmm2,%xmm3", "vmulss %xmm4,%xmm2,%xmm5"),
     "arithmetic": tuple(f"vfmadd231ps %ymm0,%ymm1,%ymm{n}" for n in range(2, 12)),
+    "conversions, comparisons and shuffles": (
+        "vpmovzxbd (%rax),%zmm1",
+        "vcvtdq2ps %zmm1,%zmm2",
+        "vmulps %zmm0,%zmm2,%zmm3",
+        "vcvttps2dq %zmm3,%zmm4",
+        "vpmovdb %zmm4,%xmm4",
+        "vmovdqu %xmm4,(%rdx)",
+    ),
     "a core starts": ("vaddps %ymm0,%ymm1,%ymm2", *("add $1,%rax",) * 8),
 }
 
@@ -54,6 +62,36 @@ def test_time_that_no_count_explains_is_waiting_for_data() -> None:
     said = limit(COMPUTE, 1.0, hot(*LOOPS["latency"]))
     assert "waiting for data" in said
     assert "explain 4% of the time" in said
+
+
+def test_what_vector_units_do_besides_arithmetic_explains_time() -> None:
+    """A blend of bytes was said to wait for data: its conversions take twice what its arithmetic
+    does."""
+    loop = hot(*LOOPS["conversions, comparisons and shuffles"])
+    assert loop.counts.vector == 5
+    assert "waiting for data" not in limit(COMPUTE, 0.03, loop)
+
+
+def test_moves_need_no_vector_unit() -> None:
+    moves = ("vmovups (%rax),%ymm1", "vmovdqu8 %zmm1,(%rdx)", "vbroadcastss 4(%rax),%zmm2")
+    zero = ("vxorps %xmm0,%xmm0,%xmm0", "vmovaps %zmm1,%zmm2", "vmovss (%rax),%xmm1")
+    assert hot(*moves, *zero).counts.vector == 0
+    assert hot("vbroadcastss %xmm1,%zmm2", "vmovshdup %zmm1,%zmm2").counts.vector == 2
+
+
+def test_time_in_functions_that_a_loop_calls_is_not_waiting_for_data() -> None:
+    loop = hot("call 1060 <_ZGVdN4v_exp@plt>", "vmulpd %ymm0,%ymm1,%ymm2", "jmp 0")
+    assert "functions that it calls" in (said := limit(COMPUTE, 1.0, loop))
+    assert "has 1 call an iteration" in said
+    assert "waiting for data" not in said
+
+
+def test_a_root_of_one_element_beside_whole_vectors_takes_the_divider_shortly() -> None:
+    """Distances were said to be limited by the divider, which has one root for 37 squares."""
+    squares = (f"vfmadd231ps %zmm{n},%zmm{n},%zmm{n + 10}" for n in range(9))
+    loop = hot(*squares, "vsqrtss %xmm30,%xmm30,%xmm31")
+    assert loop.counts.bounds["divider"] == 4.0
+    assert "the divider" not in limit(COMPUTE, 1e-2, loop)
 
 
 def test_above_the_roofline_is_said() -> None:

@@ -68,6 +68,19 @@ def test_the_most_promising_of_those_that_wait_is_measured(store: Store) -> None
     assert order.index("n3") < order.index("n2")
 
 
+def test_the_procedure_as_written_is_measured_with_each_compiler_before_what_is_promised(
+    store: Store,
+) -> None:
+    """A search on a busy machine measured two of gcc's options, and not clang, which won."""
+    world = World(
+        {ROOT: ["n0", "n1", "n2", "cc"]},
+        {name: Kernel(predicted=1.0) for name in ("n1", "n2")},
+        measuring_s=0.1,
+    )
+    order = [name for name, *_ in run(store, world, strategy="exhaustive").executor.measured()]
+    assert order.index("cc") < order.index("n2")
+
+
 @pytest.mark.parametrize(("measuring_s", "most"), [(0.1, PIPELINE), (2.0, 1)])
 def test_one_is_built_while_another_is_measured_for_long(
     store: Store, measuring_s: float, most: int

@@ -101,7 +101,8 @@ class World:
 
 
 def step(name: str) -> Rewrite:
-    return Rewrite(f"to_{name[0]}", 1, (0,), "for i in seq(0, 8)", (("name", name),))
+    transform = "compile_with" if name.startswith("cc") else f"to_{name[0]}"
+    return Rewrite(transform, 1, (0,), "for i in seq(0, 8)", (("name", name),))
 
 
 def name_of(trace: Trace) -> str:

@@ -51,6 +51,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "columns": [{"n": 1}, {"n": 3}],
     "running": [{"n": 1}, {"n": 7}],
     "solved": [{"n": 1}, {"n": 2}, {"n": 7}],
+    "prefixes": [{"n": 1}, {"n": 2}, {"n": 7}],
+    "late": [{"n": 1}, {"n": 19}],
     "independent": [{"n": 1}, {"n": 7}],
     "sums": [{"n": 1, "m": 4}, {"n": 15, "m": 16}, {"n": 16, "m": 12}],
 }
@@ -110,6 +112,13 @@ def test_recurrences_that_share_nothing_are_jammed() -> None:
     found = accepted("running", "unroll_and_jam")
     assert [t.steps[0].arg("factor") for t, _ in found] == [2, 4]
     assert not accepted("independent", "unroll_and_jam")
+
+
+def test_recurrences_along_an_array_are_jammed() -> None:
+    """Where the element before is far away, vectors have room between."""
+    found = accepted("prefixes", "unroll_and_jam")
+    assert [t.steps[0].arg("factor") for t, _ in found] == [2, 4]
+    assert not accepted("late", "unroll_and_jam")
 
 
 def test_elements_are_kept_in_scalars_where_the_rest_of_their_array_is_apart() -> None:

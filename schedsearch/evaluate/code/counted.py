@@ -14,6 +14,7 @@ _WIDTHS = {"x": 128, "y": 256, "z": 512}
 _FMA = re.compile(r"^vfn?m(?:add|sub)(?:add|sub)?\d+[ps][sdh]$|^vfn?m(?:add|sub)[ps][sdh]$")
 _FLOAT = re.compile(r"^v?(?:add|sub|mul|div|sqrt|max|min)[ps][sdh]$")
 _INTEGER = re.compile(r"^v?p(?:add|sub|mull|max[su]|min[su])[bwdq]$|^v?pmaddwd$|^vpdp\w+$")
+_MOVE = re.compile(r"^v?mov(?:[aulh]p[sd]|dq[au]\d*|nt\w+|s[sdh]|[dqw])$|^v?lddqu$|^v?zero\w+$")
 _DIVISION = re.compile(r"^(?:v?(?:div|sqrt)[ps][sdh]|i?div[lqwb]?)$")
 _MEMORY = re.compile(r"^[^%$]*(?:%[a-z]s:[^(]*)?\([^)]*\)")
 _READS_LAST = ("cmp", "test", "ucomis", "vucomis", "comis", "vcomis", "push", "bt")
@@ -26,23 +27,28 @@ _SUFFIX = {"b": 1, "w": 2, "l": 4, "q": 8}
 # a cycle more or less. Which limit binds does not hang on the difference.
 _ARITHMETIC_CYCLES, _DIVISION_CYCLES = 4, 13
 # What a core starts in a cycle: instructions, vector operations, loads, stores.
-_ISSUED, _ARITHMETIC_PORTS, _LOAD_PORTS, _STORE_PORTS = 4, 2, 2, 1
+_ISSUED, _VECTOR_PORTS, _LOAD_PORTS, _STORE_PORTS = 4, 2, 2, 1
 _DIVISION_EVERY = {64: 4, 128: 4, 256: 8, 512: 16}
 
 
 @dataclass(frozen=True)
 class Counts:
     """Of one iteration. `width` is of its arithmetic in bits, else of its moves: 0 without floats
-    and vectors, 64 for scalars. `operations` are of elements, a multiply-add two. `spills` are
-    accesses to fixed places of the stack; they are among loads and stores. `chain` is the longest
-    path of operations in cycles from a vector register back to itself, `chains` how many registers
-    have one."""
+    and vectors, 64 for scalars. `operations` are of elements, a multiply-add two. `vector` are the
+    instructions that need a unit for vectors: arithmetic, conversions, comparisons, shuffles, but
+    no moves. `divider` are the cycles that `divisions` take. `spills` are accesses to fixed places
+    of the stack; they are among loads and stores. `chain` is the longest path of operations in
+    cycles from a vector register back to itself, `chains` how many registers have one. What `calls`
+    do is not counted."""
 
     instructions: int
+    calls: int
     width: int
     fmas: int
     arithmetic: int
+    vector: int
     divisions: int
+    divider: int
     operations: int
     loads: int
     stores: int
@@ -59,11 +65,10 @@ class Counts:
     @property
     def bounds(self) -> dict[str, float]:
         """Least cycles of an iteration by each limit, of a core as they are usual."""
-        every = _DIVISION_EVERY.get(self.width, _DIVISION_EVERY[64])
         return {
             "latency": float(self.chain),
-            "divider": float(every * self.divisions),
-            "arithmetic": self.arithmetic / _ARITHMETIC_PORTS,
+            "divider": float(self.divider),
+            "arithmetic": self.vector / _VECTOR_PORTS,
             "loads": self.loads / _LOAD_PORTS,
             "stores": self.stores / _STORE_PORTS,
             "instructions": self.instructions / _ISSUED,
@@ -75,7 +80,9 @@ class Counts:
 
 def counted(loop: Sequence[Instruction], framed: bool = False) -> Counts:
     """`framed`: the function keeps the start of its frame in %rbp."""
-    fmas = arithmetic = divisions = operations = loads = stores = spills = moved = 0
+    fmas = arithmetic = vector = divisions = divider = operations = loads = stores = spills = (
+        moved
+    ) = 0
     computing, moving = set[int](), set[int]()
     for each in loop:
         width, lanes = _width(each), _lanes(each)
@@ -87,7 +94,10 @@ def counted(loop: Sequence[Instruction], framed: bool = False) -> Counts:
             computing.add(width)
         elif width:
             moving.add(width)
-        divisions += bool(_DIVISION.match(each.mnemonic))
+        vector += bool(width) and not _is_move(each)
+        if _DIVISION.match(each.mnemonic):
+            divisions += 1
+            divider += _DIVISION_EVERY.get(width, _DIVISION_EVERY[64])
         for operand, loaded, stored in accesses(each):
             loads, stores = loads + loaded, stores + stored
             moved += _bytes(each, operand) * (loaded + stored)
@@ -96,10 +106,13 @@ def counted(loop: Sequence[Instruction], framed: bool = False) -> Counts:
     width = max(computing or moving or {0})
     return Counts(
         len(loop),
+        sum(each.mnemonic.startswith("call") for each in loop),
         width,
         fmas,
         arithmetic,
+        vector,
         divisions,
+        divider,
         operations,
         loads,
         stores,
@@ -128,6 +141,13 @@ def accesses(each: Instruction) -> Iterator[tuple[str, bool, bool]]:
             yield operand, True, False
         else:
             yield operand, each.mnemonic.rstrip("bwlq").startswith(_ALTERS), True
+
+
+def _is_move(each: Instruction) -> bool:
+    """Whether the units for loads and stores, or the renaming of registers, do it alone."""
+    *sources, _ = each.operands
+    loaded = "broadcast" in each.mnemonic and any(map(_MEMORY.match, sources))
+    return bool(_MOVE.match(each.mnemonic)) or loaded or _zeroes(each, sources)
 
 
 def _operations(mnemonic: str) -> int:

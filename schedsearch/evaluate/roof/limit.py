@@ -36,6 +36,13 @@ def limit(roof: Roof | None, seconds: float, hot: HotLoop | None = None) -> str:
     if hot is None or not hot.share:
         return f"What limits it is not known{reached}."
     explained = hot.iterations * hot.cycles / hot.share / _CYCLES_A_SECOND / seconds
+    calls = hot.counts.calls
+    if hot.iterations and explained < _EXPLAINED and calls:
+        many = f"{calls} call{'s' * (calls > 1)} an iteration"
+        return (
+            f"Limited by functions that it calls, most likely: its hottest loop has {many}, its "
+            f"own cycles explain {explained:.0%} of the time (at 3 GHz){reached} (estimated)."
+        )
     if hot.iterations and explained < _EXPLAINED:
         return (
             "Limited by waiting for data in caches or memory, most likely: counted cycles explain "
@@ -68,7 +75,12 @@ def _of_loop(hot: HotLoop) -> str:
             f"{counts.chain} cycles an iteration for it; more accumulators would overlap"
         )
     if hot.binds == "divider":
-        return f"the divider: {part} has {counts.divisions} divisions or roots an iteration"
+        many = (
+            f"{counts.divisions} divisions or roots"
+            if counts.divisions > 1
+            else "a division or root"
+        )
+        return f"the divider: {part} has {many} an iteration"
     if counts.spills and counts.spills * 2 >= counts.loads + counts.stores:
         return (
             f"loads and stores of spilled registers: {part} accesses the stack "
@@ -80,6 +92,11 @@ def _of_loop(hot: HotLoop) -> str:
         )
     if counts.width == 64 and counts.operations:
         return f"scalar code: {part} computes one element at a time"
+    if hot.binds == "arithmetic" and counts.vector >= 2 * counts.arithmetic:
+        return (
+            f"conversions, comparisons and shuffles: {part} has {counts.vector} instructions for "
+            f"vector units, of which {counts.arithmetic} are arithmetic"
+        )
     if hot.binds == "arithmetic":
         return f"arithmetic: {part} needs the arithmetic units most; waiting for data adds to it"
     return (

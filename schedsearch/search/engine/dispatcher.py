@@ -72,8 +72,9 @@ class _Pending:
 class Dispatcher:
     """Knows the jobs that are under way, and the anchor that candidates are measured against.
 
-    Built kernels wait for the measuring slot; the most promising comes first. `waited` is called
-    after every wait for the executor; an exception that it raises ends the work.
+    Built kernels wait for the measuring slot; the most promising comes first, after what compilers
+    make of the procedure as written. `waited` is called after every wait for the executor; an
+    exception that it raises ends the work.
     """
 
     def __init__(
@@ -131,10 +132,13 @@ class Dispatcher:
     def measure_next(self) -> None:
         """Measure the most promising kernel that waits, if the measuring slot is free."""
         if self._to_measure and not self._running()[MeasureJob]:
-            nodes = self.ledger.tree.nodes
-            best = max(self._to_measure, key=lambda each: (each.rebase, nodes[each.key].promise()))
+            best = max(self._to_measure, key=self._urgency)
             self._to_measure.remove(best)
             self._submit(best)
+
+    def _urgency(self, pending: _Pending) -> tuple[bool, bool, float]:
+        node = self.ledger.tree.nodes[pending.key]
+        return pending.rebase, node.as_written, node.promise()
 
     def complete(self, job: ExpandJob | ReplayJob) -> None:
         """Run a job and the jobs that follow from it, and wait for all of them."""

@@ -81,6 +81,12 @@ class Node:
         return self.transform == COMPILE_WITH
 
     @property
+    def as_written(self) -> bool:
+        """Whether it is what a compiler makes of the procedure as written, without options."""
+        alone = self.variant and len(self.steps) == 1
+        return alone and not dict(self.rewrite.args).get("options")
+
+    @property
     def expand(self) -> bool:
         """Whether its children are worth asking for: nobody did, and the node did not fail."""
         return not (self.expanding or self.failed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.overwritten import overwritten
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import element_bits
 from schedsearch.core import ast as q
@@ -60,13 +61,15 @@ def may_overlap(proc: q.Proc, target: Target) -> frozenset[q.Var]:
 def vectorisable(loop: q.For, scalars: Container[q.Var], pointers: Collection[q.Var]) -> bool:
     """Whether a compiler would vectorise `loop`: only simple statements, writes that
     move by one element per iteration or reduce into a scalar, reads by one or none. Elements of
-    f16 are converted one by one.
+    f16 are converted one by one, and what reads an element that it may overwrite runs in its order.
 
     `pointers` are arrays that may overlap, as far as the compiler knows. If there are none,
     it may keep an array element that does not move as a scalar; if there are, it compares
     their addresses before the loop, unless there are too many.
     """
     if not all(isinstance(stmt, q.Assign | q.Reduce | q.Alloc | q.Pass) for stmt in loop.body):
+        return False
+    if overwritten(loop):
         return False
     local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
     read: set[Element] = set()

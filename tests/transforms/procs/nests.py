@@ -136,6 +136,20 @@ def running(n: size, y: f32[5, n], x: f32[5, n]):
 
 
 @proc
+def prefixes(n: size, y: f32[5, n], x: f32[5, n]):
+    for i in seq(0, 5):
+        for j in seq(1, n):
+            y[i, j] = y[i, j - 1] * 0.5 + x[i, j]
+
+
+@proc
+def late(n: size, y: f32[5, n + 8], x: f32[5, n]):
+    for i in seq(0, 5):
+        for j in seq(0, n):
+            y[i, j + 8] = y[i, j] + x[i, j]
+
+
+@proc
 def independent(n: size, y: f32[5, n], x: f32[5, n], z: f32[5]):
     for i in seq(0, 5):
         for j in seq(0, n):

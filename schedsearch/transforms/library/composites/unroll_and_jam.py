@@ -9,7 +9,8 @@ for i in seq(0, 8):                  for i in seq(0, 4):
 
 What iterations share (`x[k]`) is loaded once for all of them, and their sums are
 independent chains (Callahan, Carr and Kennedy, PLDI 1990). So are recurrences, such as running
-sums, of which one alone waits for its own last result. Temporaries are copied.
+sums (`y[i, j] = y[i, j - 1] + x[i, j]`, or in a scalar), of which one alone waits for its own last
+result. Temporaries are copied.
 Iterations that the factor does not divide get a loop of their own.
 """
 
@@ -32,6 +33,10 @@ STREAMS = 4
 """Largest factor where every copy writes along a row of its own: more of them defeat the
 hardware's prefetchers and write buffers. Copies that sum into one element each have none."""
 
+NEAR = 4
+"""An iteration that reads what so many before it stored waits for that; farther ones fill a
+vector, or are done by then."""
+
 MAX_STATEMENTS = 64
 """Statements inside the outer loop afterwards, of a size that Exo still handles fast."""
 
@@ -40,7 +45,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         if not _contains_loop(loop) or not jammable(loop):
             continue
-        if not _shares(loop) and not any(map(_carries, _innermost(loop))):
+        recurs = any(_carries(inner) or _follows(inner) for inner in _innermost(loop))
+        if not recurs and not _shares(loop):
             continue
         most = max(FACTORS) if _sums(loop) else STREAMS
         for factor in (factor for factor in FACTORS if factor <= most):
@@ -86,6 +92,24 @@ def _carries(loop: q.For) -> bool:
         if isinstance(stmt, q.Assign):
             given |= stored  # by this iteration
     return bool(left & wanted)
+
+
+def _follows(loop: q.For) -> bool:
+    """Whether an iteration reads what one shortly before it stored in another element."""
+    places = tuple(accesses(loop.body))
+    read = {(each.buf, each.idx) for each in places if not each.writes}
+    return any(
+        (each.buf, before) in read
+        for each in places
+        if each.writes
+        for distance in range(1, NEAR + 1)
+        if (before := _moved(each.idx, loop.iter, -distance)) != each.idx
+    )
+
+
+def _moved(idx: tuple[q.Affine, ...], var: q.Var, by: int) -> tuple[q.Affine, ...]:
+    """The indices so many iterations later."""
+    return tuple(index + index.coefficient(var) * by for index in idx)
 
 
 def _shares(loop: q.For) -> bool:
