@@ -1,0 +1,168 @@
+"""Start the rows of a nest one after another and advance them together (loop skewing).
+
+```
+for i in seq(0, 32):               for i in seq(0, 4):
+    for j in seq(0, n):                for ii in seq(0, 8):
+        a[i + 1, j + 1] = (                for j in seq(ii, 7): ...
+            a[i + 1, j]    ->          for j in seq(7, n):
+            + a[i, j + 1]                  a[8 * i + 1, j + 1] = a[8 * i + 1, j] + a[8 * i, j + 1]
+        )                                  a[8 * i + 2, j] = a[8 * i + 2, j - 1] + a[8 * i + 1, j]
+                                           ...
+                                       for ii in seq(0, 8):
+                                           for j in seq(n, n + ii): ...
+```
+
+For rows whose elements need those before them, such as Gauss-Seidel's: `factor` rows, each `lag`
+steps behind the one before it, are as many chains of dependent operations side by side
+(Wolfe, IJPP 1986).
+
+The outer loop may also be time, its body nests that are swept one after the other (`B = f(A)`,
+then `A = f(B)`). Each is a row, and its step a line or a plane. Then `factor` steps of time are
+made of a line while it is in cache, and the steps stay loops.
+
+Rows are shifted by `lag` times their number and cut where all of them are under way. A step of
+one row is not moved before what it needs of others: Exo proves it of each operator, and refuses
+lags that are too small. Iterations that `factor` does not divide stay as they are, and so do rows
+that are too short to be under way together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from schedsearch.analysis.accesses import accesses
+from schedsearch.analysis.arrays import declared
+from schedsearch.analysis.walkers import fresh, loops, names, next_path, statement_count
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine
+from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.skewing import (
+    Rows,
+    distances,
+    in_turn,
+    lags,
+    rows_of,
+    steady,
+)
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
+from schedsearch.transforms.operators.ops import After, Args, At, OpArg, Pair, Proposal, Steps
+
+VERSION = 1
+
+FACTORS = (2, 4, 8)
+MAX_FACTOR = 64
+MAX_LAG = 64
+MAX_STATEMENTS = 64
+"""Statements of one step of all rows, of a size that Exo still handles fast."""
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for loop in loops(proc):
+        rows = rows_of(loop)
+        lag = _lag(proc, target, rows) if rows else 0
+        if rows is None or not lag:
+            continue
+        for factor in FACTORS:
+            ends = steady(rows, factor, lag)
+            long = ends and (not (ends[1] - ends[0]).is_const or (ends[1] - ends[0]).const > 0)
+            small = factor * statement_count(loop.body) <= MAX_STATEMENTS
+            if long and small and (loop.extent is None or factor <= loop.extent):
+                yield loop, {"factor": factor, "lag": lag}
+
+
+def _lag(proc: q.Proc, target: Target, rows: Rows) -> int:
+    """The lag by which rows gain from being skewed; 0 if they do not."""
+    found = distances(rows)
+    if found is None:
+        return 0
+    if rows.scalar:
+        apart = (each.apart for each in found if each.rows and each.flow)
+        return max([*lags(found), *apart, 0]) if in_turn(found) else 0
+    again = any(
+        rows.outer.iter not in frozenset().union(*map(q.expr_vars, access.idx))
+        for access in accesses(rows.outer.body)
+        if access.idx
+    )
+    return max([*lags(found), 0]) if again and not _cached(proc, target, rows) else 0
+
+
+def _cached(proc: q.Proc, target: Target, rows: Rows) -> bool:
+    """Whether the arrays fit the second cache: the next step finds them there anyway."""
+    shapes, total = declared(proc), 0
+    for buf in {access.buf for access in accesses(rows.outer.body)}:
+        shape = shapes[buf].shape or ()
+        if not all(extent.is_const for extent in shape):
+            return False
+        total += prod(extent.const for extent in shape) * ELEMENT_BITS[shapes[buf].type] // 8
+    return total <= max(target.cache_bytes[:2], default=0)
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    rows = rows_of(ast.by_path.get(path))
+    if rows is None:
+        raise RewriteError("there is no loop over rows of the same length")
+    factor, lag = args["factor"], args["lag"]
+    if not (type(factor) is int and 2 <= factor <= MAX_FACTOR):
+        raise RewriteError(f"the factor is a number from 2 to {MAX_FACTOR}")
+    if not (type(lag) is int and 1 <= lag <= MAX_LAG):
+        raise RewriteError(f"the lag is a number from 1 to {MAX_LAG}")
+    if rows.outer.extent is not None and rows.outer.extent < factor:
+        raise RewriteError(f"the loop has only {rows.outer.extent} iterations")
+    ends = steady(rows, factor, lag)
+    if ends is None:
+        raise RewriteError("the lengths of the rows differ by more than constants")
+    p = Cursors((yield None))
+    length = ends[1] - ends[0]
+    if length.is_const and length.const < 1:
+        raise RewriteError("the rows are too short")
+    if not length.is_const:
+        condition = f"{show_affine(length - length.const)} > {-length.const}"
+        yield from p.do("specialize", At(path), (condition,))
+        path = (*path, 0)
+    yield from _skew(p, path, rows, (factor, lag), ends)
+
+
+def _skew(
+    p: Cursors, path: q.Path, rows: Rows, by: tuple[int, int], ends: tuple[q.Affine, q.Affine]
+) -> Steps:
+    (factor, lag), count = by, len(rows.nests)
+    outer = p.at(path)
+    heads = [p.at((*path, number)) for number in range(count)]
+    inner = rows.outer.iter.name
+    if rows.outer.lo != q.Affine(0):
+        yield from p.do("shift_loop", outer, 0)
+    if rows.outer.extent != factor:
+        whole = divides(p.ast, factor, rows.outer.hi - rows.outer.lo, path)
+        tail: dict[str, OpArg] = {"perfect": True} if whole else {"tail": "cut"}
+        block, inner = inner, fresh(names(p.ast), f"{inner}i")
+        yield from p.do("divide_loop", outer, factor, (block, inner), **tail)
+    together: list[Cursor] = []
+    for number, (nest, head) in enumerate(zip(rows.nests, heads, strict=True)):
+        start = show_affine(nest.lo + lag * number)
+        yield from p.do("shift_loop", head, f"{start} + {lag * count} * {inner}")
+        yield from p.do("cut_loop", head, show_affine(ends[0]))
+        together.append(p.at(next_path(p.path(head))))
+        yield from p.do("cut_loop", together[-1], show_affine(ends[1]))
+    yield from _gather(p, heads)
+    yield from _gather(p, together)
+    yield from p.do("fission", After(p.path(heads[-1])))
+    yield from p.do("fission", After(p.path(together[-1])))
+    for follower in together[1:]:
+        yield from p.do("fuse", together[0], follower)
+    around = p.at(p.path(together[0])[:-1])
+    yield from p.do("reorder_loops", around)
+    if rows.scalar:
+        yield from p.do("unroll_loop", around)
+    yield from p.do("simplify")
+
+
+def _gather(p: Cursors, parts: list[Cursor]) -> Steps:
+    """Move statements of one block up, behind the first of them."""
+    for number, part in enumerate(parts[1:], 1):
+        while p.path(part) != (*(at := p.path(parts[0]))[:-1], int(at[-1]) + number):
+            before = p.path(part)
+            yield from p.do("reorder_stmts", Pair((*before[:-1], int(before[-1]) - 1)))
