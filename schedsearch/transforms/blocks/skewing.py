@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -74,12 +73,12 @@ def distances(rows: Rows) -> list[Distance] | None:
     """Between accesses of the same elements, one of which writes. Of those that are repeated from
     row to row the nearest. None if they are not known."""
     own = {stmt.buf for stmt in q.walk(rows.outer.body) if isinstance(stmt, q.Alloc)}
-    found = [
+    found = dict.fromkeys(
         (number, access)
         for number, nest in enumerate(rows.nests)
         for access in accesses(nest.body)
         if access.buf not in own
-    ]
+    )
     written = {access.buf for _, access in found if access.writes}
     shared = [(number, access) for number, access in found if access.buf in written]
     result: list[Distance] = []
@@ -123,11 +122,21 @@ def _between(
     return [Distance(behind, steps, flow) for behind in nearest]
 
 
-def lags(found: list[Distance]) -> Iterator[int]:
-    """Lags that dependences between different rows ask for."""
-    return (each.lag for each in found if each.rows)
+def recurs(loop: q.For) -> bool:
+    """Whether an iteration reads what one before it wrote further back in the same row."""
+    found = {(each.buf, each.idx, each.writes) for each in accesses(loop.body) if each.idx}
+    return any(
+        write[2] and not read[2] and write[0] == read[0] and _back(loop.iter, write[1], read[1])
+        for write, read in product(found, repeat=2)
+    )
 
 
-def in_turn(found: list[Distance]) -> bool:
-    """Whether a step of a row waits for the one before it."""
-    return any(each.flow and not each.rows and each.steps > 0 for each in found)
+def _back(along: q.Var, written: tuple[q.Affine, ...], read: tuple[q.Affine, ...]) -> bool:
+    steps = set[int]()
+    for one, other in zip(written, read, strict=True):
+        behind, factor = one - other, one.coefficient(along)
+        if not behind.is_const or (behind.const % factor if factor else behind.const):
+            return False
+        if factor:
+            steps.add(behind.const // factor)
+    return len(steps) == 1 and min(steps) > 0

@@ -434,3 +434,10 @@ def transpose(P: f32[64, 16], A: f32[16, 64]):
     for k in seq(0, 64):
         for j in seq(0, 16):
             P[k, j] = A[j, k]
+
+
+@proc
+def skew(a: f64[18, 42]):
+    for i in seq(0, 17):
+        for j in seq(0, 40):
+            a[i + 1, j + 1] = 0.5 * a[i + 1, j] + 0.25 * a[i, j + 2]

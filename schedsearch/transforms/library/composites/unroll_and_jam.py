@@ -20,6 +20,7 @@ from schedsearch.analysis.walkers import loops, statement_count
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.jam import jam_steps, jammable
+from schedsearch.transforms.blocks.skewing import recurs
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
 VERSION = 1
@@ -30,7 +31,8 @@ FACTORS = (2, 4, 8)
 
 STREAMS = 4
 """Largest factor where every copy writes along a row of its own: more of them defeat the
-hardware's prefetchers and write buffers. Copies that sum into one element each have none."""
+hardware's prefetchers and write buffers. Copies that sum into one element each have none, and
+those of a recurrence wait for themselves."""
 
 MAX_STATEMENTS = 64
 """Statements inside the outer loop afterwards, of a size that Exo still handles fast."""
@@ -40,9 +42,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         if not _contains_loop(loop) or not jammable(loop):
             continue
-        if not _shares(loop) and not any(map(_carries, _innermost(loop))):
+        in_turn = any(map(recurs, _innermost(loop)))
+        if not in_turn and not _shares(loop) and not any(map(_carries, _innermost(loop))):
             continue
-        most = max(FACTORS) if _sums(loop) else STREAMS
+        most = max(FACTORS) if in_turn or _sums(loop) else STREAMS
         for factor in (factor for factor in FACTORS if factor <= most):
             small = factor * statement_count(loop.body) <= MAX_STATEMENTS
             if small and (loop.extent is None or factor <= loop.extent):
