@@ -88,7 +88,7 @@ def test_steps_of_time_stay_loops() -> None:
     ("name", "lag"), [("far_ahead", 2), ("two_sweeps", 1), ("turned", 1), ("turned", 5)]
 )
 def test_a_lag_that_is_too_small_is_refused(name: str, lag: int) -> None:
-    with pytest.raises(RewriteError, match="Cannot fission|do not commute"):
+    with pytest.raises(RewriteError, match=r"Cannot fission|do not commute"):
         skewed(name, lag=lag)
 
 
