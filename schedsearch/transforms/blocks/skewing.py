@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from schedsearch.analysis.accesses import Access, accesses
+from schedsearch.analysis.arrays import declared
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
+from schedsearch.core.records import Target
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
+from schedsearch.transforms.operators.ops import Pair, Steps
 
 
 @dataclass(frozen=True)
 class Rows:
     """A loop whose body is loops along `x`, the rows: one or more nests.
 
-    Row number `s` of iteration `o` is the `len(nests) * o + s`th of all.
+    Row number `s` of iteration `o` is the `len(nests) * o + s`th of all. Without an outer loop
+    (None) there is one iteration.
     """
 
-    outer: q.For
+    outer: q.For | None
     nests: tuple[q.For, ...]
 
     @property
@@ -72,7 +79,7 @@ def steady(rows: Rows, count: int, lag: int) -> tuple[q.Affine, q.Affine] | None
 def distances(rows: Rows) -> list[Distance] | None:
     """Between accesses of the same elements, one of which writes. Of those that are repeated from
     row to row the nearest. None if they are not known."""
-    own = {stmt.buf for stmt in q.walk(rows.outer.body) if isinstance(stmt, q.Alloc)}
+    own = {stmt.buf for stmt in q.walk(rows.nests) if isinstance(stmt, q.Alloc)}
     found = dict.fromkeys(
         (number, access)
         for number, nest in enumerate(rows.nests)
@@ -96,10 +103,10 @@ def _between(
 ) -> list[Distance] | None:
     """The second access in the same row, and in the nearest later one."""
     (s, first), (t, second) = one, other
-    outer, count = rows.outer.iter, len(rows.nests)
+    outer, count = rows.outer, len(rows.nests)
     along, further = rows.nests[s].iter, rows.nests[t].iter
     steps: int | None = None
-    later: int | None = None
+    later = 0 if outer is None else None
     if len(first.idx) != len(second.idx) or not first.idx:
         return None
     for a, b in zip(first.idx, second.idx, strict=True):
@@ -108,7 +115,7 @@ def _between(
             steps = rest.const
         elif along in q.expr_vars(a) or further in q.expr_vars(b):
             return None
-        elif (a - b).is_const and (moved := a.coefficient(outer)):
+        elif (a - b).is_const and (moved := outer and a.coefficient(outer.iter)):
             if (a - b).const % moved:
                 return []
             later = (a - b).const // moved
@@ -120,6 +127,25 @@ def _between(
         return [Distance(behind, steps, flow)] if behind >= 0 else []
     nearest = [t - s, t - s + count] if t >= s else [t - s + count]
     return [Distance(behind, steps, flow) for behind in nearest]
+
+
+def cached(proc: q.Proc, target: Target, body: tuple[q.Stmt, ...]) -> bool:
+    """Whether the arrays of `body` fit the second cache."""
+    shapes, total = declared(proc), 0
+    for buf in {access.buf for access in accesses(body) if access.idx}:
+        array = shapes.get(buf)  # there is none of a window
+        if array is None or not all(extent.is_const for extent in array.shape):
+            return False
+        total += prod(extent.const for extent in array.shape) * ELEMENT_BITS[array.type] // 8
+    return total <= max(target.cache_bytes[:2], default=0)
+
+
+def gather(p: Cursors, parts: list[Cursor]) -> Steps:
+    """Move statements of one block up, behind the first of them."""
+    for number, part in enumerate(parts[1:], 1):
+        while p.path(part) != (*(at := p.path(parts[0]))[:-1], int(at[-1]) + number):
+            before = p.path(part)
+            yield from p.do("reorder_stmts", Pair((*before[:-1], int(before[-1]) - 1)))
 
 
 def recurs(loop: q.For) -> bool:

@@ -29,26 +29,25 @@ that are too short to be under way together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 
 from schedsearch.analysis.accesses import accesses
-from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.walkers import fresh, loops, names, next_path, statement_count
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.skewing import (
     Rows,
+    cached,
     distances,
+    gather,
     recurs,
     rows_of,
     steady,
 )
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
-from schedsearch.transforms.operators.ops import After, Args, At, OpArg, Pair, Proposal, Steps
+from schedsearch.transforms.operators.ops import After, Args, At, OpArg, Proposal, Steps
 
 VERSION = 1
 
@@ -65,7 +64,7 @@ MAX_STATEMENTS = 64
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         rows = rows_of(loop)
-        lag = _lag(proc, target, rows) if rows else 0
+        lag = _lag(proc, target, loop, rows) if rows else 0
         if rows is None or not lag:
             continue
         for factor in ROWS if rows.scalar else TIMES:
@@ -76,46 +75,36 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 yield loop, {"factor": factor, "lag": lag}
 
 
-def _lag(proc: q.Proc, target: Target, rows: Rows) -> int:
+def _lag(proc: q.Proc, target: Target, loop: q.For, rows: Rows) -> int:
     """The lag by which rows gain from being skewed; 0 if they do not, or are independent."""
-    if statement_count(rows.outer.body) > MAX_STATEMENTS // min(ROWS):
+    if statement_count(loop.body) > MAX_STATEMENTS // min(ROWS):
         return 0
-    if not (any(map(recurs, rows.nests)) if rows.scalar else _again(proc, target, rows)):
+    if not (any(map(recurs, rows.nests)) if rows.scalar else _again(proc, target, loop)):
         return 0
     others = [each for each in distances(rows) or () if each.rows]
     apart = (each.apart for each in others if rows.scalar and each.flow)
     return max([*(each.lag for each in others), *apart, 0])
 
 
-def _again(proc: q.Proc, target: Target, rows: Rows) -> bool:
+def _again(proc: q.Proc, target: Target, loop: q.For) -> bool:
     """Whether iterations of the outer loop take the same elements from memory."""
-    found = [access for access in accesses(rows.outer.body) if access.idx]
-    same = any(not any(rows.outer.iter in q.expr_vars(i) for i in each.idx) for each in found)
-    return same and not _cached(proc, target, rows)
-
-
-def _cached(proc: q.Proc, target: Target, rows: Rows) -> bool:
-    """Whether the arrays fit the second cache: the next step finds them there anyway."""
-    shapes, total = declared(proc), 0
-    for buf in {access.buf for access in accesses(rows.outer.body) if access.idx}:
-        shape = shapes[buf].shape or ()
-        if not all(extent.is_const for extent in shape):
-            return False
-        total += prod(extent.const for extent in shape) * ELEMENT_BITS[shapes[buf].type] // 8
-    return total <= max(target.cache_bytes[:2], default=0)
+    found = [access for access in accesses(loop.body) if access.idx]
+    same = any(not any(loop.iter in q.expr_vars(i) for i in each.idx) for each in found)
+    return same and not cached(proc, target, loop.body)
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    rows = rows_of(ast.by_path.get(path))
-    if rows is None:
+    loop = ast.by_path.get(path)
+    rows = rows_of(loop)
+    if rows is None or not isinstance(loop, q.For):
         raise RewriteError("there is no loop over rows of the same length")
     factor, lag = args["factor"], args["lag"]
     if not (type(factor) is int and 2 <= factor <= MAX_FACTOR):
         raise RewriteError(f"the factor is a number from 2 to {MAX_FACTOR}")
     if not (type(lag) is int and 1 <= lag <= MAX_LAG):
         raise RewriteError(f"the lag is a number from 1 to {MAX_LAG}")
-    if rows.outer.extent is not None and rows.outer.extent < factor:
-        raise RewriteError(f"the loop has only {rows.outer.extent} iterations")
+    if loop.extent is not None and loop.extent < factor:
+        raise RewriteError(f"the loop has only {loop.extent} iterations")
     ends = steady(rows, factor, lag)
     if ends is None:
         raise RewriteError("the lengths of the rows differ by more than constants")
@@ -127,20 +116,20 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         condition = f"{show_affine(length - length.const)} > {-length.const}"
         yield from p.do("specialize", At(path), (condition,))
         path = (*path, 0)
-    yield from _skew(p, path, rows, (factor, lag), ends)
+    yield from _skew(p, path, loop, (factor, lag), ends)
 
 
 def _skew(
-    p: Cursors, path: q.Path, rows: Rows, by: tuple[int, int], ends: tuple[q.Affine, q.Affine]
+    p: Cursors, path: q.Path, loop: q.For, by: tuple[int, int], ends: tuple[q.Affine, q.Affine]
 ) -> Steps:
-    (factor, lag), count = by, len(rows.nests)
-    outer = p.at(path)
+    (factor, lag), count = by, len(loop.body)
+    rows, outer = Rows(loop, tuple(s for s in loop.body if isinstance(s, q.For))), p.at(path)
     heads = [p.at((*path, number)) for number in range(count)]
-    inner = rows.outer.iter.name
-    if rows.outer.lo != q.Affine(0):
+    inner = loop.iter.name
+    if loop.lo != q.Affine(0):
         yield from p.do("shift_loop", outer, 0)
-    if rows.outer.extent != factor:
-        whole = divides(p.ast, factor, rows.outer.hi - rows.outer.lo, path)
+    if loop.extent != factor:
+        whole = divides(p.ast, factor, loop.hi - loop.lo, path)
         tail: dict[str, OpArg] = {"perfect": True} if whole else {"tail": "cut"}
         block, inner = inner, fresh(names(p.ast), f"{inner}i")
         yield from p.do("divide_loop", outer, factor, (block, inner), **tail)
@@ -150,8 +139,8 @@ def _skew(
         yield from p.do("cut_loop", head, show_affine(ends[0]))
         together.append(p.at(next_path(p.path(head))))
         yield from p.do("cut_loop", together[-1], show_affine(ends[1]))
-    yield from _gather(p, heads)
-    yield from _gather(p, together)
+    yield from gather(p, heads)
+    yield from gather(p, together)
     yield from p.do("fission", After(p.path(heads[-1])))
     yield from p.do("fission", After(p.path(together[-1])))
     for follower in together[1:]:
@@ -166,11 +155,3 @@ def _skew(
 def _start(first: q.Affine, by: int, inner: str) -> str:
     lag = inner if by == 1 else f"{by} * {inner}"
     return lag if first == q.Affine(0) else f"{show_affine(first)} + {lag}"
-
-
-def _gather(p: Cursors, parts: list[Cursor]) -> Steps:
-    """Move statements of one block up, behind the first of them."""
-    for number, part in enumerate(parts[1:], 1):
-        while p.path(part) != (*(at := p.path(parts[0]))[:-1], int(at[-1]) + number):
-            before = p.path(part)
-            yield from p.do("reorder_stmts", Pair((*before[:-1], int(before[-1]) - 1)))
