@@ -43,7 +43,7 @@ def test_the_meaning_stays(tmp_path: Path) -> None:
     ("name", "lag", "reason"),
     [
         ("one_after_another", 1, "do not commute"),
-        ("back_and_forth", 4, "do not commute"),
+        ("back_and_forth", 4, "Cannot fission"),
         ("back_and_forth", 9, "too short"),
         ("back_and_forth", 0, "from 1 to"),
         ("five_points", 1, "no two loops"),
