@@ -64,15 +64,8 @@ to reach."""
 
 SELDOM = {
     *("block_all", "block_edges", "block_solve", "cut_triangle", "fold_operand"),
-    *(
-        "fuse_lagging",
-        "interchange_triangle",
-        "isolate_sum",
-        "skew",
-        "split_sum",
-        "transpose",
-        "turn_operand",
-    ),
+    *("fuse_lagging", "interchange_triangle", "isolate_sum", "skew", "split_sum"),
+    *("transpose", "turn_operand"),
 }
 """Hardly one of 1,200 drawn procedures has a place for them: register blocks leave no edges any
 more, and two products in a procedure, sums of triangles, of two products, or of products of three

@@ -130,3 +130,9 @@ def test_rows_of_different_lengths_are_refused() -> None:
 def test_all_arrays_have_to_be_in_cache_to_stay_as_they_are() -> None:
     small = replace(TARGET, cache_bytes=(256, 512))
     assert list(SKEW.rewrites(mirror(PROCEDURES["in_cache"]), small))
+
+
+def test_rows_that_are_too_short_are_not_proposed_again() -> None:
+    short = mirror(skewed("five_points", factor=4))
+    found = [rewrite for rewrite in SKEW.rewrites(short, TARGET) if "e" in rewrite.path]
+    assert not found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
 from schedsearch.analysis.accesses import Access, accesses
 from schedsearch.analysis.arrays import declared
+from schedsearch.analysis.conditions import NEGATED, at_most_zero
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
@@ -74,6 +75,23 @@ def steady(rows: Rows, count: int, lag: int) -> tuple[q.Affine, q.Affine] | None
     if any(not (each - bounds[0]).is_const for bounds in (starts, ends) for each in bounds):
         return None
     return max(starts, key=lambda at: at.const), min(ends, key=lambda at: at.const)
+
+
+def may_be_long(proc: q.Proc, path: q.Path, length: q.Affine) -> bool:
+    """Whether `length` can be positive at `path`: not in the `else` of a condition that says so."""
+    if length.is_const:
+        return length.const > 0
+    for depth in range(1, len(path)):
+        around = proc.by_path.get(path[:depth])
+        if not isinstance(around, q.If) or path[depth] != "e":
+            continue
+        cond = around.cond
+        if isinstance(cond, q.BinOp) and cond.op in NEGATED:
+            for least in at_most_zero(replace(cond, op=NEGATED[cond.op])):
+                more = length - least
+                if more.is_const and more.const <= 0:
+                    return False
+    return True
 
 
 def distances(rows: Rows) -> list[Distance] | None:

@@ -22,7 +22,14 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.skewing import Rows, cached, distances, gather, steady
+from schedsearch.transforms.blocks.skewing import (
+    Rows,
+    cached,
+    distances,
+    gather,
+    may_be_long,
+    steady,
+)
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Span, Steps
 
@@ -40,10 +47,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             continue
         lag = max((each.lag for each in distances(pair) or () if each.rows), default=0)
         ends = steady(pair, 1, lag)
-        if 1 <= lag <= NEAR and ends:
-            length = ends[1] - ends[0]
-            if not length.is_const or length.const > 0:
-                yield first, {"lag": lag}
+        long = ends and may_be_long(proc, first.path, ends[1] - ends[0])
+        if 1 <= lag <= NEAR and long:
+            yield first, {"lag": lag}
 
 
 def _pair(first: q.Stmt | None, second: q.Stmt | None) -> Rows | None:

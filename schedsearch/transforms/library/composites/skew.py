@@ -42,6 +42,7 @@ from schedsearch.transforms.blocks.skewing import (
     cached,
     distances,
     gather,
+    may_be_long,
     recurs,
     rows_of,
     steady,
@@ -69,7 +70,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             continue
         for factor in ROWS if rows.scalar else TIMES:
             ends = steady(rows, factor, lag)
-            long = ends and (not (ends[1] - ends[0]).is_const or (ends[1] - ends[0]).const > 0)
+            long = ends and may_be_long(proc, loop.path, ends[1] - ends[0])
             small = not rows.scalar or factor * statement_count(loop.body) <= MAX_STATEMENTS
             if long and small and (loop.extent is None or factor <= loop.extent):
                 yield loop, {"factor": factor, "lag": lag}
@@ -116,16 +117,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         condition = f"{show_affine(length - length.const)} > {-length.const}"
         yield from p.do("specialize", At(path), (condition,))
         path = (*path, 0)
-    yield from _skew(p, path, loop, (factor, lag), ends)
-
-
-def _skew(
-    p: Cursors, path: q.Path, loop: q.For, by: tuple[int, int], ends: tuple[q.Affine, q.Affine]
-) -> Steps:
-    (factor, lag), count = by, len(loop.body)
-    rows, outer = Rows(loop, tuple(s for s in loop.body if isinstance(s, q.For))), p.at(path)
+    inner, count, outer = loop.iter.name, len(rows.nests), p.at(path)
     heads = [p.at((*path, number)) for number in range(count)]
-    inner = loop.iter.name
     if loop.lo != q.Affine(0):
         yield from p.do("shift_loop", outer, 0)
     if loop.extent != factor:
