@@ -20,11 +20,10 @@ from schedsearch.transforms.operators.ops import Pair, Steps
 class Rows:
     """A loop whose body is loops along `x`, the rows: one or more nests.
 
-    Row number `s` of iteration `o` is the `len(nests) * o + s`th of all. Without an outer loop
-    (None) there is one iteration.
+    Row number `s` of iteration `o` is the `len(nests) * o + s`th of all.
     """
 
-    outer: q.For | None
+    outer: q.For
     nests: tuple[q.For, ...]
 
     @property
@@ -121,10 +120,10 @@ def _between(
 ) -> list[Distance] | None:
     """The second access in the same row, and in the nearest later one."""
     (s, first), (t, second) = one, other
-    outer, count = rows.outer, len(rows.nests)
+    outer, count = rows.outer.iter, len(rows.nests)
     along, further = rows.nests[s].iter, rows.nests[t].iter
     steps: int | None = None
-    later = 0 if outer is None else None
+    later: int | None = None
     if len(first.idx) != len(second.idx) or not first.idx:
         return None
     for a, b in zip(first.idx, second.idx, strict=True):
@@ -133,7 +132,7 @@ def _between(
             steps = rest.const
         elif along in q.expr_vars(a) or further in q.expr_vars(b):
             return None
-        elif (a - b).is_const and (moved := outer and a.coefficient(outer.iter)):
+        elif (a - b).is_const and (moved := a.coefficient(outer)):
             if (a - b).const % moved:
                 return []
             later = (a - b).const // moved

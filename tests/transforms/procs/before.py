@@ -441,13 +441,3 @@ def skew(a: f64[18, 42]):
     for i in seq(0, 17):
         for j in seq(0, 40):
             a[i + 1, j + 1] = 0.5 * a[i + 1, j] + 0.25 * a[i, j + 2]
-
-
-@proc
-def fuse_lagging(B: f32[99, 32], C: f32[98, 32], A: f32[99, 32]):
-    for i in seq(0, 99):
-        for j in seq(0, 32):
-            B[i, j] = A[i, j] + 1.0
-    for i in seq(0, 98):
-        for j in seq(0, 32):
-            C[i, j] = B[i, j] + B[i + 1, j]

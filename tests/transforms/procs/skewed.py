@@ -104,23 +104,3 @@ def triangle(n: size, a: f64[n + 1, n + 1]):
     for i in seq(0, n):
         for j in seq(0, i):
             a[i + 1, j + 1] = a[i + 1, j] + a[i, j + 1]
-
-
-@proc
-def one_after_another(n: size, A: f64[n + 4, 6], B: f64[n + 4, 6]):
-    for i in seq(1, n + 3):
-        for j in seq(1, 5):
-            B[i, j] = A[i - 1, j] + A[i + 1, j] - A[i, j - 1]
-    for i in seq(2, n + 1):
-        for j in seq(1, 5):
-            A[i, j] = B[i - 1, j] + B[i + 2, j] - B[i, j + 1]
-
-
-@proc
-def back_and_forth(A: f64[9, 6], B: f64[9, 6]):
-    for i in seq(0, 9):
-        for j in seq(0, 6):
-            B[i, j] = A[i, j]
-    for i in seq(0, 9):
-        for j in seq(0, 6):
-            A[8 - i, j] = B[i, j]
