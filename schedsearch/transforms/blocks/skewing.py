@@ -168,9 +168,15 @@ def gather(p: Cursors, parts: list[Cursor]) -> Steps:
 def recurs(loop: q.For) -> bool:
     """Whether an iteration reads what one before it wrote further back in the same row."""
     found = {(each.buf, each.idx, each.writes) for each in accesses(loop.body) if each.idx}
+    read: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
+    for buf, idx, writes in found:
+        if not writes:
+            read.setdefault(buf, []).append(idx)
     return any(
-        write[2] and not read[2] and write[0] == read[0] and _back(loop.iter, write[1], read[1])
-        for write, read in product(found, repeat=2)
+        _back(loop.iter, idx, other)
+        for buf, idx, writes in found
+        if writes
+        for other in read.get(buf, ())
     )
 
 
