@@ -458,3 +458,10 @@ def cut_borders(n: size, y: f32[n], x: f32[n]):
         for d in seq(0, 3):
             if i + d > 0 and i + d < n + 1:
                 y[i] += x[i + d - 1]
+
+
+@proc
+def skew(a: f64[18, 42]):
+    for i in seq(0, 17):
+        for j in seq(0, 40):
+            a[i + 1, j + 1] = 0.5 * a[i + 1, j] + 0.25 * a[i, j + 2]

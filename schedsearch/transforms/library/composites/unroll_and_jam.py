@@ -21,6 +21,7 @@ from schedsearch.analysis.walkers import loops, statement_count
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.jam import jam_steps, jammable
+from schedsearch.transforms.blocks.skewing import recurs
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
 VERSION = 1
@@ -31,11 +32,8 @@ FACTORS = (2, 4, 8)
 
 STREAMS = 4
 """Largest factor where every copy writes along a row of its own: more of them defeat the
-hardware's prefetchers and write buffers. Copies that sum into one element each have none."""
-
-NEAR = 4
-"""An iteration that reads what so many before it stored waits for that; farther ones fill a
-vector, or are done by then."""
+hardware's prefetchers and write buffers. Copies that sum into one element each have none, and
+those of a recurrence wait for themselves."""
 
 MAX_STATEMENTS = 64
 """Statements inside the outer loop afterwards, of a size that Exo still handles fast."""
@@ -45,10 +43,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         if not _contains_loop(loop) or not jammable(loop):
             continue
-        recurs = any(_carries(inner) or _follows(inner) for inner in _innermost(loop))
-        if not recurs and not _shares(loop):
+        in_turn = any(map(recurs, _innermost(loop)))
+        if not in_turn and not _shares(loop) and not any(map(_carries, _innermost(loop))):
             continue
-        most = max(FACTORS) if _sums(loop) else STREAMS
+        most = max(FACTORS) if in_turn or _sums(loop) else STREAMS
         for factor in (factor for factor in FACTORS if factor <= most):
             small = factor * statement_count(loop.body) <= MAX_STATEMENTS
             if small and (loop.extent is None or factor <= loop.extent):
@@ -92,24 +90,6 @@ def _carries(loop: q.For) -> bool:
         if isinstance(stmt, q.Assign):
             given |= stored  # by this iteration
     return bool(left & wanted)
-
-
-def _follows(loop: q.For) -> bool:
-    """Whether an iteration reads what one shortly before it stored in another element."""
-    places = tuple(accesses(loop.body))
-    read = {(each.buf, each.idx) for each in places if not each.writes}
-    return any(
-        (each.buf, before) in read
-        for each in places
-        if each.writes
-        for distance in range(1, NEAR + 1)
-        if (before := _moved(each.idx, loop.iter, -distance)) != each.idx
-    )
-
-
-def _moved(idx: tuple[q.Affine, ...], var: q.Var, by: int) -> tuple[q.Affine, ...]:
-    """The indices so many iterations later."""
-    return tuple(index + index.coefficient(var) * by for index in idx)
 
 
 def _shares(loop: q.For) -> bool:
