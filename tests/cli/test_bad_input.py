@@ -138,8 +138,8 @@ def test_an_unknown_executor(run: Run) -> None:
 
 
 def test_an_unknown_transform(run: Run) -> None:
-    answer = run("run", MATMUL, "--transforms", "reorder,tilt")
-    check(answer, "unknown transform 'tilt'", "reorder", "split")
+    answer = run("run", MATMUL, "--transforms", "reorder,xyzzy")
+    check(answer, "unknown transform 'xyzzy'", "reorder", "split")
 
 
 def test_no_transforms(run: Run) -> None:
