@@ -65,6 +65,7 @@ class _Normalize(_exo_normalize):  # type: ignore[misc, valid-type]
         self.around = tuple(map(Same, root.args)), tuple(map(str, root.preds))
         self.known: dict[Any, _Simple] = {}
         self.seen: dict[Any, tuple[Any, _Context, int]] = {}
+        self.equalities = 0
         self.fwd: Any
         super().__init__(proc)
 
@@ -73,13 +74,23 @@ class _Normalize(_exo_normalize):  # type: ignore[misc, valid-type]
         for cursor in stmts:
             stmt, place = cursor._node, tuple(cursor._path)
             simple = _simple.get(stmt)
-            if simple is not None and simple.context == context:
+            if simple is not None and simple.context == context and not self.equalities:
                 self.known[place] = simple
                 self.fwd = skipped(self.fwd, simple.first)
             else:
                 before = edits(self.fwd)
                 self.map_s(cursor)
                 self.seen[place] = (stmt, context, edits(self.fwd) - before)
+
+    def map_s(self, cursor: Any) -> Any:
+        """Under a condition that something equals a constant, that constant takes its place: of the
+        normal form, so nothing there is left as it is."""
+        node = cursor._node
+        known = isinstance(node, LoopIR.If) and "==" in str(node.cond)
+        self.equalities += known
+        result = super().map_s(cursor)
+        self.equalities -= known
+        return result
 
 
 class _Simplify(_exo_simplify):  # type: ignore[misc, valid-type]
