@@ -20,7 +20,7 @@ from schedsearch.core.keys import digest_of
 from schedsearch.core.numbers import duration
 from schedsearch.core.records import RunStatus
 from schedsearch.deploy.choose import Offer, Request, Source, misfit
-from schedsearch.deploy.no_forks import NO_FORKS
+from schedsearch.deploy.no_forks import no_forks
 from schedsearch.deploy.sources import STORE, TUNE, offers_of_store
 from schedsearch.evaluate.build.process import child_environment, kill_group
 from schedsearch.search.setup.subject import cache_dir
@@ -80,7 +80,7 @@ def tuned(request: Request, write: Callable[[], Path], store: Path | str, second
 def _fitting(store: Path | str, request: Request) -> tuple[Offer, ...]:
     """None if the store is not there yet; the search says what else is wrong with it."""
     try:
-        with NO_FORKS:
+        with no_forks():
             found = tuple(offers_of_store(store, request.proc))
     except UserError:
         return ()
@@ -92,7 +92,7 @@ def _searched(store: Path | str, request: Request, seconds: float) -> bool:
     from schedsearch.store.database import Store
 
     try:
-        with NO_FORKS, Store.open(store, create=False) as opened:
+        with no_forks(), Store.open(store, create=False) as opened:
             for scope in opened.scopes():
                 workload = opened.workload(scope)
                 same = workload.proc_key == request.proc_key and workload.proc == request.proc

@@ -21,7 +21,7 @@ from schedsearch.deploy import caller, recorder
 from schedsearch.deploy.choose import Choice, Offer, Request, Source, choose
 from schedsearch.deploy.explanation import Explanation
 from schedsearch.deploy.first_use import tune_seconds, tuned
-from schedsearch.deploy.no_forks import NO_FORKS
+from schedsearch.deploy.no_forks import no_forks
 from schedsearch.deploy.recorded import LAYOUTS, Called
 from schedsearch.deploy.refusals import as_buffer
 from schedsearch.deploy.sources import USING, Sources, Tuned, Using, offered
@@ -130,7 +130,7 @@ class _Variants:
         object, which must not keep them: garbage collection does not see into them."""
         tune_seconds()  # nonsense is said by the first call
         recorder.begin_if_asked()
-        with self.lock, in_use(), NO_FORKS:
+        with self.lock, in_use(), no_forks():
             written, target = self.written, here()
             own = builder(target, target.compiler.kind)
             module = caller.load(caller.built(own, written.proc, written.parameters))
@@ -146,7 +146,7 @@ class _Variants:
         address = self._loaded(sizes, using)[1]
         if not recorder.is_on():
             return address, 0
-        with NO_FORKS:
+        with no_forks():
             called = self._called(sizes, layouts)
         return address, recorder.address(called)
 
@@ -167,7 +167,7 @@ class _Variants:
 
     def explained(self, sizes: tuple[int, ...], using: Using | None) -> Explanation:
         choice = self._loaded(sizes, using)[0]
-        with NO_FORKS:
+        with no_forks():
             return Explanation(self._request(sizes), choice)
 
     def _loaded(self, sizes: tuple[int, ...], using: Using | None) -> tuple[Choice, int]:
@@ -182,7 +182,7 @@ class _Variants:
         """The first choice that can be loaded. What a search would find comes last."""
         searched: Sequence[Source] | None = None
         while True:
-            with NO_FORKS:
+            with no_forks():
                 request = self._request(sizes)
                 choice = choose(request, chain(self.sources(using), searched or ()))
                 if choice.offer is not None:
@@ -204,7 +204,7 @@ class _Variants:
 
     def _write(self) -> Path:
         """A file of the procedure alone."""
-        with NO_FORKS:
+        with no_forks():
             return write_for(self.procedure)
 
     @property
@@ -255,7 +255,7 @@ def lowered_kernel(
 ) -> Kernel:
     """What a front end made as a kernel. Its lock file is looked for at and above the user's
     file."""
-    with NO_FORKS:
+    with no_forks():
         procedure = procedure_of(lowered)
     return _kernel(procedure, Path(lowered.file), None, lock, store)
 

@@ -6,6 +6,7 @@ import faulthandler
 import gc
 import os
 import resource
+import signal
 import sys
 import threading
 import time
@@ -27,6 +28,7 @@ from hypothesis import strategies as st
 import schedsearch
 from schedsearch.core.errors import UserError
 from schedsearch.deploy.kernel import Kernel
+from schedsearch.deploy.no_forks import no_forks
 
 from .calls import SPOILERS, SUBJECTS, Call
 from .procs import kernels
@@ -248,6 +250,34 @@ def test_a_child_forked_while_schedules_are_looked_for_can_call(
         looked.wait()
         assert end_of_fork(lambda: called(*np.zeros((2, 1, 64), "f4")), seconds=5) == 0
         working.result()
+
+
+def test_a_child_can_call_though_its_fork_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python drops what is raised before a fork, and forks."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with no_forks():
+            held.set()
+            done.wait()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    called, arrays = schedsearch.kernel(kernels.through_static), np.zeros((2, 1, 64), "f4")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(hold)
+        held.wait()
+        monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+        signal.signal(signal.SIGALRM, lambda number, frame: interrupt())
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            assert end_of_fork(lambda: called(*arrays), seconds=10) == 0
+        finally:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            done.set()
+    assert end_of_fork(lambda: called(*arrays), seconds=10) == 0
+    called(*arrays)
 
 
 def ends_of_forks(procedure: Any, sizes: Iterator[int]) -> set[int]:

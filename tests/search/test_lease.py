@@ -6,6 +6,7 @@ import errno
 import fcntl
 import multiprocessing
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -68,6 +69,22 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     other.kill()
     with locked(path):
         other.communicate()
+
+
+@pytest.mark.normal
+def test_a_forked_child_keeps_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locked(path):
+        child = os.fork()
+        if not child:
+            signal.pause()
+    try:
+        other = holder(path)
+        assert said(other) == "held"
+        other.communicate("\n")
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 @pytest.fixture

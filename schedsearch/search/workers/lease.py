@@ -20,7 +20,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
@@ -79,6 +79,33 @@ class Patience:
         self._told = True
 
 
+_open: dict[object, int] = {}
+"""Descriptors of locks. A forked child closes its copies: they would keep locks that its parent
+gives up. What it leaves later, if it was forked in the midst of it, it does not give up."""
+
+
+def _forked() -> None:
+    for descriptor in _open.values():
+        with suppress(OSError):
+            os.close(descriptor)
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+@contextmanager
+def _kept(descriptor: int) -> Iterator[None]:
+    """Open until then, in this process only."""
+    key = object()
+    _open[key] = descriptor
+    try:
+        yield
+    finally:
+        if _open.pop(key, None) is not None:
+            os.close(descriptor)
+
+
 @contextmanager
 def locked(
     path: Path, shared: bool = False, waiting: Waiting = lambda holder: None
@@ -89,16 +116,13 @@ def locked(
     Raises UserError if the file is not this user's.
     """
     while True:
-        descriptor = _open_own(path, shared)
-        try:
+        with _kept(descriptor := _open_own(path, shared)):
             if not _taken(descriptor, shared):
                 waiting(_holder(descriptor))
                 fcntl.flock(descriptor, _kind(shared))
             if _is_at(path, descriptor):
                 yield
                 return
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager
@@ -108,11 +132,8 @@ def lent(
     """Hold a lock of all users. Go on without it if others keep it for longer than there is
     `patience`, or replaced the file by something else."""
     descriptor = _lent(path, patience, shared, waiting)
-    try:
+    with nullcontext() if descriptor is None else _kept(descriptor):
         yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
 
 
 def _lent(path: Path, patience: Patience, shared: bool, waiting: Waiting) -> int | None:
