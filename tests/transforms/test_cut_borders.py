@@ -24,6 +24,7 @@ SIZES = {
     "line": [{"n": 1}, {"n": 2}, {"n": 3}, {"n": 9}],
     "image": [{}],
     "convolution": [{"n": 1, "c": 1}, {"n": 2, "c": 3}, {"n": 7, "c": 2}],
+    "plane": [{"n": 1, "m": 1}, {"n": 2, "m": 2}, {"n": 5, "m": 7}],
     "two_windows": [{"n": 1}, {"n": 4}, {"n": 5}, {"n": 9}],
 }
 
@@ -60,3 +61,9 @@ def test_what_is_no_border_is_not_cut(name: str) -> None:
     [loop, *_] = ast.body
     with pytest.raises(RewriteError, match="no loop with borders"):
         next(cut_borders.steps(ast, loop.path, {}))
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_what_is_kept_for_small_sizes_is_not_cut_again(name: str) -> None:
+    _, state = cut(name)
+    assert not [rewrite for rewrite in CUT.rewrites(state.ast, TARGET) if "e" in rewrite.path]

@@ -123,8 +123,8 @@ def test_of_other_types_and_lengths_c_computes() -> None:
 
 
 FIXED = {
-    "exponent": "2.2, -0.5, 3, -7, 0, 1e-3, 100, 5e9, INFINITY, -INFINITY, NAN",
-    "base": "1.7, 0.3, 1, -1, -2.5, 0, -0.0, 1e-44, INFINITY, -INFINITY, NAN",
+    "exponent": "2.2, -0.5, 3, -7, 0, 1e-3, -0x1.f860aep+7, 5e9, INFINITY, -INFINITY, NAN",
+    "base": "1.7, 0x1.682992p-1, 1, -1, -2.5, 0, -0.0, 1e-44, INFINITY, -INFINITY, NAN",
 }
 POWER = """
 static {vec} at({vec} a)
@@ -171,7 +171,7 @@ def test_powers(fixed: str, compiler: str, options: str, lanes: int, tmp_path: P
     flags = options.split()
     if not shutil.which(compiler) or not runs_here(flags):
         pytest.skip(f"needs {compiler} and a processor of {options}")
-    assert off_power(fixed, lanes, tmp_path, [compiler, *flags]) <= 2.5
+    assert off_power(fixed, lanes, tmp_path, [compiler, *flags]) <= 8
 
 
 @pytest.mark.normal
@@ -179,7 +179,7 @@ def test_powers(fixed: str, compiler: str, options: str, lanes: int, tmp_path: P
 def test_powers_of_neon(fixed: str, tmp_path: Path) -> None:
     if not shutil.which(CROSS) or not shutil.which(QEMU):
         pytest.skip(f"needs {CROSS} and {QEMU}")
-    assert off_power(fixed, 4, tmp_path, [CROSS], run_with=(QEMU,), effort=4_000_037) <= 2.5
+    assert off_power(fixed, 4, tmp_path, [CROSS], run_with=(QEMU,), effort=4_000_037) <= 8
 
 
 @pytest.mark.normal
@@ -189,8 +189,9 @@ def test_powers_of_neon(fixed: str, tmp_path: Path) -> None:
         ("exponent", "(by == 0) | ", ""),
         ("exponent", "by < 0x4b800000", "by < 0x7f800000"),
         ("exponent", "200.0f", "100.0f"),
-        ("exponent", "again * high - t", "0 * t"),
-        ("exponent", "rest - s * less", "rest"),
+        ("exponent", "_fma(b, high, -t) + b * low", "_fma(b, high, -t)"),
+        ("exponent", "more = vec_f32x4_fma(b, high, -t)", "more = 0 * t"),
+        ("exponent", " - s * less", ""),
         ("exponent", "0.24022", "0.24032"),
         ("base", "0x7fc00000;\n    const vec_f32x4 e", "0;\n    const vec_f32x4 e"),
         ("exponent", "& (odd << 31)", "& 0"),
@@ -204,7 +205,7 @@ def test_powers_of_neon(fixed: str, tmp_path: Path) -> None:
 def test_a_fault_planted_in_powers_is_found(
     fixed: str, right: str, wrong: str, tmp_path: Path
 ) -> None:
-    assert off_power(fixed, 4, tmp_path, ["gcc", "-mavx2", "-mfma"], right, wrong) > 3
+    assert off_power(fixed, 4, tmp_path, ["gcc", "-mavx2", "-mfma"], right, wrong) > 9
 
 
 @pytest.mark.normal

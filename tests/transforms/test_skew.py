@@ -77,6 +77,16 @@ def test_rows_are_side_by_side_in_one_step() -> None:
     assert (together.lo.const, together.hi.const) == (7, 30)
 
 
+def test_all_rows_may_be_side_by_side() -> None:
+    """They begin at 1."""
+    assert skewed("nine_points", depth=1, factor=13, lag=2)
+
+
+def test_what_is_left_over_is_too_short() -> None:
+    after = skewed("five_points", factor=4)
+    assert not [each for each in SKEW.rewrites(mirror(after), TARGET) if "e" not in each.path]
+
+
 def test_steps_of_time_stay_loops() -> None:
     after = skewed("staggered", factor=2)
     names = [loop.iter.name for loop in loops(mirror(after))]

@@ -67,3 +67,11 @@ def far(n: size, y: f32[n + 100], x: f32[n + 100]):
     for i in seq(0, n + 100):
         if i >= 100:
             y[i] = x[i - 100]
+
+
+@proc
+def plane(n: size, m: size, y: f32[n, m], x: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            if i > 0 and j > 0 and j < m - 1:
+                y[i, j] += x[i - 1, j - 1] * x[i, j + 1]

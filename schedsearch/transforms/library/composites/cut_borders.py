@@ -30,7 +30,7 @@ from schedsearch.analysis.walkers import loops, next_path, statement_count
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
-from schedsearch.core.text import show_affine
+from schedsearch.core.text import header, show_affine
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
@@ -41,6 +41,9 @@ WIDEST = 64
 
 MAX_STATEMENTS = 24
 """Of the nest, of which each cut makes copies."""
+
+
+_PLAIN = str.maketrans("", "", "()")
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,14 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if loop.iter not in done and statement_count((loop,)) <= MAX_STATEMENTS:
             cuts, _ = _borders(proc, loop)
             done.update(cut.loop.iter for cut in cuts)
-            if cuts and cuts[0].loop is loop:
+            if cuts and cuts[0].loop is loop and not _kept(proc, loop, _needs(proc, cuts)):
                 yield loop, {}
+
+
+def _kept(proc: q.Proc, nest: q.For, needs: str) -> bool:
+    """Whether the nest is the one for sizes that have no iterations between."""
+    above = (nest.path[:depth] for depth in range(1, len(nest.path)) if nest.path[depth] == "e")
+    return any(header(proc.by_path[path]).translate(_PLAIN) == f"if {needs}" for path in above)
 
 
 def _borders(proc: q.Proc, nest: q.For) -> tuple[list[_Cut], list[q.If]]:
@@ -106,9 +115,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if not cuts or cuts[0].loop is not nest:
         raise RewriteError("there is no loop with borders")
     p = Cursors((yield None))
-    needs = [need for cut in cuts if (need := _need(ast, cut))]
-    if needs:
-        yield from p.do("specialize", p.at(path), (" and ".join(needs),))
+    if needs := _needs(ast, cuts):
+        yield from p.do("specialize", p.at(path), (needs,))
         path = (*path, 0)
     above = nest.path
     for cut in cuts:
@@ -123,8 +131,12 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield from p.do("eliminate_dead_code", p.at((*path, *each.path[len(above) :])))
 
 
+def _needs(ast: q.Proc, cuts: list[_Cut]) -> str:
+    """The condition under which there are iterations between; empty if there always are."""
+    return " and ".join(filter(None, (_need(ast, cut) for cut in cuts)))
+
+
 def _need(ast: q.Proc, cut: _Cut) -> str:
-    """The condition under which there are iterations between; empty if it always holds."""
     length, border = cut.loop.hi - cut.loop.lo, cut.before + cut.after
     if bounds(length, ranges_of_args(ast))[0] > border:
         return ""

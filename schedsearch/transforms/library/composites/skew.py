@@ -37,6 +37,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.reductions import longest_extent
 from schedsearch.transforms.blocks.skewing import (
     Rows,
     cached,
@@ -72,7 +73,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             ends = steady(rows, factor, lag)
             long = ends and may_be_long(proc, loop.path, ends[1] - ends[0])
             small = not rows.scalar or factor * statement_count(loop.body) <= MAX_STATEMENTS
-            if long and small and (loop.extent is None or factor <= loop.extent):
+            if long and small and factor <= longest_extent(proc, loop):
                 yield loop, {"factor": factor, "lag": lag}
 
 
@@ -121,6 +122,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     heads = [p.at((*path, number)) for number in range(count)]
     if loop.lo != q.Affine(0):
         yield from p.do("shift_loop", outer, 0)
+        yield from p.do("simplify")
     if loop.extent != factor:
         whole = divides(p.ast, factor, loop.hi - loop.lo, path)
         tail: dict[str, OpArg] = {"perfect": True} if whole else {"tail": "cut"}

@@ -1,8 +1,7 @@
 """Powers of f32 registers in C: `2^(b log2(|a|))`, the exponent as a sum of two registers.
 
 `log2(|a|) = k + log2((1 + s) / (1 - s))`, with `|a| = 2^k (1 + f)` and `s = f / (2 + f)`. A product
-and its rounding error are two registers, by FMA; of an expression that stands there twice compilers
-make none, hence `again`. What is negative, zero, one, infinite or NaN gives
+and its rounding error are two registers, by FMA. What is negative, zero, one, infinite or NaN gives
 what the C standard says of `pow` (F.10.4.4).
 """
 
@@ -39,20 +38,15 @@ typedef unsigned naturals __attribute__((vector_size($bytes)));
 #endif
     $vec s = f * i;
     VEC_KEEP(s);
-    $vec rest = f - s * d;
-    VEC_KEEP(rest);
-    s += rest * i;
+    s += ${vec}_fma(-s, d, f) * i;
     VEC_KEEP(s);
-    rest = f - s * d;
-    VEC_KEEP(rest);
-    rest = (rest - s * less) * i;
-    $vec p = s * 0x1.715476p1f, again = s;
+    const $vec rest = (${vec}_fma(-s, d, f) - s * less) * i, c = ($vec){0} + 0x1.715476p1f;
+    $vec p = s * c;
     VEC_KEEP(p);
-    VEC_KEEP(again);
-    $vec q = again * 0x1.715476p1f - p;
+    $vec q = ${vec}_fma(s, c, -p);
     VEC_KEEP(q);
     const $vec z = s * s;
-    q += rest * 0x1.715476p1f + s * (0x1.4ae0cp-25f + z * $log2);
+    q += rest * c + s * (0x1.4ae0cp-25f + z * $log2);
     $vec sum = e + p;
     VEC_KEEP(sum);
     less = sum - e;
@@ -68,16 +62,20 @@ typedef unsigned naturals __attribute__((vector_size($bytes)));
     return high;"""
 """Of what is larger than 0 and finite."""
 
+_FMA = """\
+#ifdef __FMA__
+    return ($vec)$fmadd(($register)a, ($register)b, ($register)c);
+#else
+    return ($vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#endif"""
+
 _POWER = """\
 typedef int bits __attribute__((vector_size($bytes)));
     const bits size = (bits)a & $rest, by = (bits)b & $rest;
     $vec low, high = ${vec}_log2(($vec)size, &low);
-    $vec t = b * high, again = b;
+    $vec t = b * high;
     VEC_KEEP(t);
-    VEC_KEEP(again);
-    $vec more = again * high - t;
-    VEC_KEEP(more);
-    more += b * low;
+    $vec more = ${vec}_fma(b, high, -t) + b * low;
     more = ($vec)((bits)more & (((bits)t & $rest) < $ends));
     t = ${vec}_max(($vec){0} - 200.0f, ${vec}_min(($vec){0} + 200.0f, t));
     $vec n = t + 0x1.8p23f;
@@ -120,26 +118,34 @@ _WORDS = {
 }
 
 
+_HAS_FMA = ("defined(__FMA__)", "(defined(__FMA__) || defined(__aarch64__))")
+"""By whether the registers have 16 bytes."""
+
+
 def power(name: str, kind: str, lanes: int) -> Snippet | None:
-    """`a^b` of registers, off by at most 2.5 units of the last place; None if it is another
-    function or type. Where there is no such register, no FMA or no -ffast-math, it is C's function
-    for each lane."""
+    """`a^b` of registers, off by at most 8 units of the last place; None if it is another function
+    or type. Where there is no such register, no FMA or no -ffast-math, it is C's function for each
+    lane."""
     size, vec = 4 * lanes, set_name(kind, lanes)
     if name != "pow_" or kind != "f32" or size not in REGISTERS:
         return None
     prefix = f"_mm{'' if size == 16 else 8 * size}"
     words = _WORDS | {
         **{"vec": vec, "bytes": str(size), "scales": SCALES[size]},
-        **{"scale": f"{prefix}_scalef_ps", "reciprocal": f"{prefix}_rcp14_ps"},
+        **{
+            "scale": f"{prefix}_scalef_ps",
+            "reciprocal": f"{prefix}_rcp14_ps",
+            "fmadd": f"{prefix}_fmadd_ps",
+        },
         "register": register(kind, lanes),
     }
-    log2 = Template(_LOG2).substitute(words)
+    fma, log2 = (Template(each).substitute(words) for each in (_FMA, _LOG2))
     helpers = [
         *(KEEP, smaller(kind, lanes), larger(kind, lanes)),
+        function(f"{vec}_fma", vec, f"{vec} a, {vec} b, {vec} c", fma),
         function(f"{vec}_log2", vec, f"{vec} a, {vec} *low", log2),
     ]
-    fma = "(defined(__FMA__) || defined(__aarch64__))"
-    known = f"defined(__FAST_MATH__) && {fma} && {REGISTERS[size]}"
+    known = f"defined(__FAST_MATH__) && {_HAS_FMA[size == 16]} && {REGISTERS[size]}"
     plain = lane_loop(vec, lanes, FUNCTIONS[name].c_of(kind, "{}[l]"))
     body = f"#if {known}\n    {Template(_POWER).substitute(words)}\n#else\n    {plain}\n#endif"
     title, text = function(f"{vec}_{name}", vec, f"{vec} a, {vec} b", body)
