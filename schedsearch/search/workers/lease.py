@@ -20,7 +20,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
@@ -131,29 +131,30 @@ def lent(
 ) -> Iterator[None]:
     """Hold a lock of all users. Go on without it if others keep it for longer than there is
     `patience`, or replaced the file by something else."""
-    descriptor = _lent(path, patience, shared, waiting)
-    with nullcontext() if descriptor is None else _kept(descriptor):
-        yield
+    while (descriptor := _open_common(path, patience)) is not None:
+        with _kept(descriptor):
+            taken = _lent(path, descriptor, patience, shared, waiting)
+            if not taken or _is_at(path, descriptor):
+                yield
+                return
+    yield
 
 
-def _lent(path: Path, patience: Patience, shared: bool, waiting: Waiting) -> int | None:
+def _lent(path: Path, descriptor: int, patience: Patience, shared: bool, waiting: Waiting) -> bool:
+    """Whether others let this process have the lock, as long as there is patience."""
     begin, least = time.monotonic(), patience.left_s
     told = False
-    while (descriptor := _open_common(path, patience)) is not None:
-        while not (taken := _taken(descriptor, shared)):
-            if not told:
-                waiting(_holder(descriptor))
-            told = True
-            if time.monotonic() - begin >= least:
-                patience.lost(f"{_holder(descriptor)} keeps {path}")
-                break
-            time.sleep(_LOOK_S)
-        if told:
-            patience.waited(time.monotonic() - begin)
-        if not taken or _is_at(path, descriptor):
-            return descriptor
-        os.close(descriptor)
-    return None
+    while not (taken := _taken(descriptor, shared)):
+        if not told:
+            waiting(_holder(descriptor))
+        told = True
+        if time.monotonic() - begin >= least:
+            patience.lost(f"{_holder(descriptor)} keeps {path}")
+            break
+        time.sleep(_LOOK_S)
+    if told:
+        patience.waited(time.monotonic() - begin)
+    return taken
 
 
 def _kind(shared: bool) -> int:
