@@ -94,6 +94,16 @@ def guards(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
             yield around.cond
 
 
+def denied(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
+    """Conditions that do not hold at the statement at `path`, because it is in their `else`."""
+    if "e" not in path:
+        return
+    for depth in range(1, len(path)):
+        around = proc.by_path.get(path[:depth])
+        if isinstance(around, q.If) and path[depth] == "e":
+            yield around.cond
+
+
 def sizes_of(proc: q.Proc) -> frozenset[q.Var]:
     """The arguments that are sizes: nothing changes them."""
     return frozenset(arg.var for arg in proc.args if arg.type == "size")
@@ -120,11 +130,7 @@ def possible(
 def in_dead_branch(proc: q.Proc, path: q.Path) -> bool:
     """Whether the statement at `path` is in the `else` of `n <= LARGEST`, which always holds of a
     size."""
-    return "e" in path and any(
-        path[depth] == "e" and isinstance(around, q.If) and _always(around.cond, sizes_of(proc))
-        for depth in range(1, len(path))
-        if (around := proc.by_path.get(path[:depth]))
-    )
+    return any(_always(cond, sizes_of(proc)) for cond in denied(proc, path))
 
 
 def _always(condition: q.Expr, sizes: frozenset[q.Var]) -> bool:

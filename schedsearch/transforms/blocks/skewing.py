@@ -8,7 +8,7 @@ from math import prod
 
 from schedsearch.analysis.accesses import Access, accesses
 from schedsearch.analysis.arrays import declared
-from schedsearch.analysis.conditions import NEGATED, at_most_zero
+from schedsearch.analysis.conditions import NEGATED, at_most_zero, denied
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
@@ -84,11 +84,7 @@ def may_be_long(proc: q.Proc, path: q.Path, length: q.Affine) -> bool:
     """Whether `length` can be positive at `path`: not in the `else` of a condition that says so."""
     if length.is_const:
         return length.const > 0
-    for depth in range(1, len(path)):
-        around = proc.by_path.get(path[:depth])
-        if not isinstance(around, q.If) or path[depth] != "e":
-            continue
-        cond = around.cond
+    for cond in denied(proc, path):
         if isinstance(cond, q.BinOp) and cond.op in NEGATED:
             for least in at_most_zero(replace(cond, op=NEGATED[cond.op])):
                 more = length - least

@@ -24,13 +24,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from schedsearch.analysis.conditions import at_most_zero, sizes_of
+from schedsearch.analysis.conditions import at_most_zero, denied, sizes_of
 from schedsearch.analysis.ranges import bounds, loops_at, lowest, ranges_of_args
 from schedsearch.analysis.walkers import loops, next_path, statement_count
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
-from schedsearch.core.text import header, show_affine
+from schedsearch.core.text import show_affine
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
@@ -43,9 +43,6 @@ MAX_STATEMENTS = 24
 """Of the nest, of which each cut makes copies."""
 
 
-_PLAIN = str.maketrans("", "", "()")
-
-
 @dataclass(frozen=True)
 class _Cut:
     """A loop of which so many iterations at the beginning and at the end are a border."""
@@ -54,6 +51,11 @@ class _Cut:
     before: int
     after: int
 
+    @property
+    def shortage(self) -> q.Affine:
+        """At most 0 if there are iterations between."""
+        return self.loop.lo - self.loop.hi + (self.before + self.after + 1)
+
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     done: set[q.Var] = set()
@@ -61,14 +63,14 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if loop.iter not in done and statement_count((loop,)) <= MAX_STATEMENTS:
             cuts, _ = _borders(proc, loop)
             done.update(cut.loop.iter for cut in cuts)
-            if cuts and cuts[0].loop is loop and not _kept(proc, loop, _needs(proc, cuts)):
+            if cuts and cuts[0].loop is loop and not _kept(proc, loop, cuts):
                 yield loop, {}
 
 
-def _kept(proc: q.Proc, nest: q.For, needs: str) -> bool:
+def _kept(proc: q.Proc, nest: q.For, cuts: list[_Cut]) -> bool:
     """Whether the nest is the one for sizes that have no iterations between."""
-    above = (nest.path[:depth] for depth in range(1, len(nest.path)) if nest.path[depth] == "e")
-    return any(header(proc.by_path[path]).translate(_PLAIN) == f"if {needs}" for path in above)
+    needs = {cut.shortage for cut in cuts if _may_lack(proc, cut)}
+    return bool(needs) and any(set(at_most_zero(cond)) == needs for cond in denied(proc, nest.path))
 
 
 def _borders(proc: q.Proc, nest: q.For) -> tuple[list[_Cut], list[q.If]]:
@@ -115,8 +117,13 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if not cuts or cuts[0].loop is not nest:
         raise RewriteError("there is no loop with borders")
     p = Cursors((yield None))
-    if needs := _needs(ast, cuts):
-        yield from p.do("specialize", p.at(path), (needs,))
+    needs = [
+        f"{show_affine(cut.loop.hi - cut.loop.lo)} > {cut.before + cut.after}"
+        for cut in cuts
+        if _may_lack(ast, cut)
+    ]
+    if needs:
+        yield from p.do("specialize", p.at(path), (" and ".join(needs),))
         path = (*path, 0)
     above = nest.path
     for cut in cuts:
@@ -131,13 +138,6 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield from p.do("eliminate_dead_code", p.at((*path, *each.path[len(above) :])))
 
 
-def _needs(ast: q.Proc, cuts: list[_Cut]) -> str:
-    """The condition under which there are iterations between; empty if there always are."""
-    return " and ".join(filter(None, (_need(ast, cut) for cut in cuts)))
-
-
-def _need(ast: q.Proc, cut: _Cut) -> str:
-    length, border = cut.loop.hi - cut.loop.lo, cut.before + cut.after
-    if bounds(length, ranges_of_args(ast))[0] > border:
-        return ""
-    return f"{show_affine(length)} > {border}"
+def _may_lack(ast: q.Proc, cut: _Cut) -> bool:
+    """Whether there are sizes without an iteration between."""
+    return bounds(cut.shortage, ranges_of_args(ast))[1] > 0
