@@ -14,14 +14,16 @@ from math import exp
 
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, GeneratedC, Keys, Measurement, Round
-from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.core.trace import AS_WRITTEN, Rewrite, Trace
 from schedsearch.evaluate.run.bench import Bench, Evaluation
 from schedsearch.search.workers.jobs import (
     BuildJob,
     Built,
+    Enumeration,
     ExpandJob,
     Job,
     MeasureJob,
+    NormaliseJob,
     ReplayJob,
     Result,
 )
@@ -97,7 +99,7 @@ class SyntheticExecutor:
     def submit(self, job: Job) -> int:
         self._tickets += 1
         match job:
-            case ExpandJob() | ReplayJob():
+            case ExpandJob() | ReplayJob() | NormaliseJob():
                 empty = len(job.trace) == DEPTH
                 end = self._take("expand", 0 if empty else MEASUREMENTS_PER_EXPANSION)
             case BuildJob():
@@ -118,7 +120,7 @@ class SyntheticExecutor:
         return [(ticket, self._answer(job))]
 
     def drop_expansions(self) -> list[int]:
-        dropped = [n for _, n, job in self._jobs if isinstance(job, ExpandJob | ReplayJob)]
+        dropped = [n for _, n, job in self._jobs if isinstance(job, Enumeration)]
         self._jobs = [item for item in self._jobs if item[1] not in dropped]
         return dropped
 
@@ -127,6 +129,8 @@ class SyntheticExecutor:
 
     def _answer(self, job: Job) -> Result:
         match job:
+            case NormaliseJob():
+                return Replay(AS_WRITTEN, (), ())
             case ExpandJob():
                 found = children(job.trace)
                 self.made += len(found)

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import zip_longest
 from math import inf
 
@@ -120,8 +121,7 @@ class Expander:
     ) -> Expansion:
         """The children of `trace`, or every `parts`-th of them from number `part` on, without
         those `made` before: all, in proposal order; or with `patience_s` the most promising ones,
-        at least one, for so many seconds, and no less than it took to propose them. On the way to
-        the normal form the next step ends the first of these portions: it goes on from there.
+        at least one, for so many seconds, and no less than it took to propose them.
 
         Raises ReplayError if `trace` itself does not replay.
         """
@@ -130,8 +130,6 @@ class Expander:
         clock.lap("replay")
         rewrites = list(propose(state.ast, self._target(state), self.transforms))[part::parts]
         known = set(made)
-        first = patience_s < inf and not known
-        on_the_way = first and bool(trace.steps) and all(map(normalises, trace.steps))
         rewrites = [rewrite for rewrite in rewrites if rewrite not in known]
         if patience_s < inf:
             rewrites = self.promises.ranked(rewrites)
@@ -147,8 +145,6 @@ class Expander:
             clock.lap("wait")
             children.append(self._child(state, trace, rewrite, before, clock))
             self.promises.learn(children[-1])
-            if on_the_way and normalises(rewrite) and children[-1].outcome is None:
-                break
         left = len(rewrites) - len(children)
         return Expansion(trace, tuple(children), clock.result(), left)
 
@@ -168,7 +164,40 @@ class Expander:
             if child.outcome is not None:
                 break
             done = done.then(child.rewrite)
-        if steps and steps[-1].outcome is None:  # what is between is built later, if at all
+        return self._replayed(start, steps, clock)
+
+    def normalise(self, patience_s: float) -> Replay:
+        """The way from the procedure as written to its normal form, as far as it takes no more
+        than `patience_s` seconds: at each step the first rewrite that is legal, of those that come
+        no earlier in it (`registry.normalises`) than the one before."""
+        clock, until = _Stages(), time.perf_counter() + patience_s
+        alphabet = [each for each in self.transforms if each.normal_form]
+        steps: list[Child] = []
+        done, place = Trace(), 0
+        seen: set[str | None] = {ast_key(self.replayer.state(done).ast)}
+        while time.perf_counter() < until:
+            state = self.replayer.state(done)
+            proposals = sorted(propose(state.ast, self._target(state), alphabet), key=normalises)
+            clock.lap("propose")
+            before = self._log_cost(state)
+            clock.lap("predict")
+            for rewrite in proposals:
+                if normalises(rewrite) < place or time.perf_counter() > until:
+                    continue
+                child = self._child(state, done, rewrite, before, clock, make=False, until=until)
+                if child.outcome is None and child.keys.ast not in seen:
+                    break
+            else:
+                break
+            steps.append(child)
+            done, place = done.then(child.rewrite), normalises(child.rewrite)
+            seen.add(child.keys.ast)
+        return self._replayed(Trace(), steps, clock)
+
+    def _replayed(self, start: Trace, steps: list[Child], clock: _Stages) -> Replay:
+        """With what building the end needs: what is between is built later, if at all."""
+        if steps and steps[-1].outcome is None:
+            done = reduce(Trace.then, (child.rewrite for child in steps), start)
             made = self._make(done, self.replayer.state(done))
             clock.lap("codegen")
             steps[-1] = replace(steps[-1], made=made)
@@ -220,13 +249,17 @@ class Expander:
         before: float,
         clock: _Stages,
         make: bool = True,
+        until: float = inf,
     ) -> Child:
-        """`before` is the logarithm of the parent's estimated cost. `make` its C, if it is slow."""
+        """`before` is the logarithm of the parent's estimated cost. `make` its C, if it is slow.
+        A rewrite that is not done by then (`time.perf_counter`) counts as illegal."""
         procedure, began = state.procedure, time.perf_counter()
         try:
             for _, made in carry_out(state.procedure, state.ast, rewrite, self.target.fp):
                 procedure = made
                 clock.lap("rewrite")
+                if clock.last > until:
+                    raise RewriteError("it takes too long")
         except RewriteError as error:
             clock.lap("rewrite")
             return Child(rewrite, outcome=Outcome.ILLEGAL, message=str(error))

@@ -8,9 +8,8 @@ A transform module defines
 - `propose(proc, target)`: yields `(statement or None for the whole procedure,
   arguments)` for every place where the rewrite looks applicable;
 - `ON_REQUEST = True`, if a search uses it only where its user names it;
-- `NORMAL_FORM = 1`, `2` ..., if it gains nothing itself, and others find more to do after it: a
-  search looks what they are first of all. Those with a smaller number come first. From `COMPLETE`
-  on they do what the form is for, and are measured first of all;
+- `NORMAL_FORM = 1`, `2` ..., if it brings a procedure to its normal form, which a search measures
+  first of all. Those with a smaller number come first;
 - `BLOCKS = True`, if it keeps sums in registers: what others gain after it is another matter;
 - `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
   what the ones before made of the procedure, `steps(ast, path, args)`: a
@@ -47,8 +46,6 @@ from schedsearch.transforms.library import composites, primitives
 from schedsearch.transforms.library.primitives.rows import ROWS
 from schedsearch.transforms.operators.floating_point import run_within
 from schedsearch.transforms.operators.ops import Args, Op, Proposal, Steps
-
-COMPLETE = 4
 
 
 @dataclass(frozen=True)

@@ -116,26 +116,6 @@ def test_best_first_prefers_what_gained_elsewhere_and_defers_what_lost() -> None
     assert asked[-1] == "b32"
 
 
-def test_best_first_looks_for_the_normal_form_first() -> None:
-    strategy = Told("best-first", 4)
-    strategy.tell(Expanded(ROOT, (child("a", "reorder"), child("f", "fold_operand"))))
-    strategy.tell(Measured("a", e))
-    assert strategy.ask_expand(1) == ["f"]
-    strategy.tell(Expanded("f", (child("g", "fold_operand"), child("h", "reorder"))))
-    assert strategy.ask_expand(1) == ["g"]
-
-
-def test_what_is_done_to_the_normal_form_is_measured_first() -> None:
-    """Whatever else promises."""
-    strategy = Told("best-first", 4)
-    first = (Child("a", split(4), predicted=5.0), child("f", "fold_operand"))
-    strategy.tell(Expanded(ROOT, first))
-    strategy.tell(Expanded("f", (Child("b", split(8), predicted=5.0), child("k", "block_all"))))
-    strategy.tell(Expanded("k", (Child("c", split(2), predicted=5.0), child("t", "transpose"))))
-    assert strategy.ask_measure(2) == ["k", "t"]
-    assert sorted(strategy.ask_measure(4)) == ["a", "b", "c", "f"]
-
-
 def test_what_opens_the_best_way_is_worth_what_was_found_on_it() -> None:
     """`n` is not measured. What `b` reached below it makes its other children worth more than those
     of `a`."""

@@ -35,10 +35,12 @@ from schedsearch.search.strategies.protocol import Node, Strategy
 from schedsearch.search.workers.jobs import (
     BuildJob,
     Built,
+    Enumeration,
     ExpandJob,
     Job,
     Lost,
     MeasureJob,
+    NormaliseJob,
     ReplayFailed,
     ReplayJob,
     Result,
@@ -73,13 +75,14 @@ class Kernel:
 class World:
     """Children by name, what is special about a name, and which jobs lose their worker how
     often, by `(kind of job, name)`. A job makes at most `portion` children. Measuring a candidate
-    takes `measuring_s` seconds."""
+    takes `measuring_s` seconds. `normal_form` is the name of that."""
 
     children: Mapping[str, Sequence[str]]
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
     lost: Counter[tuple[type[Job], str]] = field(default_factory=Counter)
     portion: int = 1000
     measuring_s: float = 1.5
+    normal_form: str = ROOT
 
     def kernel(self, name: str) -> Kernel:
         return self.kernels.get(name, Kernel())
@@ -136,7 +139,7 @@ class ScriptedExecutor:
         return [(ticket, self._answer(job))]
 
     def drop_expansions(self) -> list[int]:
-        dropped = [ticket for ticket, job in self._queue if isinstance(job, ExpandJob | ReplayJob)]
+        dropped = [ticket for ticket, job in self._queue if isinstance(job, Enumeration)]
         self._queue = deque(item for item in self._queue if item[0] not in dropped)
         return dropped
 
@@ -168,7 +171,9 @@ class ScriptedExecutor:
                 stage_s = (("rewrite", 0.5 / job.parts),)
                 return Expansion(job.trace, tuple(portion), stage_s, len(left))
             case ReplayJob():
-                return self._follow(job)
+                return self._follow(job.trace, job.known)
+            case NormaliseJob():
+                return self._follow(self.world.traces()[self.world.normal_form], 0)
             case BuildJob():
                 code = job.code or GeneratedC("mm", "", name, f"c-{name}")
                 artifact = Artifact(name, kernel.binary or f"b-{name}", code.key)
@@ -184,21 +189,21 @@ class ScriptedExecutor:
                 timed = measurement(fate, job.plan, job.anchor)
                 return Evaluation(timed, self.world.measuring_s / 3, self.world.measuring_s / 1.5)
 
-    def _follow(self, job: ReplayJob) -> Replay:
+    def _follow(self, trace: Trace, known: int) -> Replay:
         steps: list[Child] = []
-        for rewrite in job.trace.steps[job.known :]:
+        for rewrite in trace.steps[known:]:
             steps.append(self.world.child(str(rewrite.arg("name"))))
             if steps[-1].outcome is not None:
                 break
-        return Replay(Trace(job.trace.steps[: job.known]), tuple(steps), (("rewrite", 0.5),))
+        return Replay(Trace(trace.steps[:known]), tuple(steps), (("rewrite", 0.5),))
 
 
 def subject(job: Job) -> str:
     match job:
-        case ExpandJob() | ReplayJob() | BuildJob():
-            return name_of(job.trace)
         case MeasureJob():
             return job.artifact.path
+        case _:
+            return name_of(job.trace)
 
 
 def measurement(speedup: float, plan: TimingPlan, anchor: Anchor) -> Measurement:
@@ -225,6 +230,7 @@ class Heard:
         self.expand, self.measured = self.strategy.expand, self.strategy.measured
         if (more := getattr(self.strategy, "more", None)) is not None:
             self.more = more
+        self.normal_form_first = getattr(self.strategy, "normal_form_first", False)
 
     def found(self, nodes: Sequence[Node]) -> None:
         self.told += nodes

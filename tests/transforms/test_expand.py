@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,19 +69,35 @@ def test_a_portion_takes_no_less_time_than_its_proposals(monkeypatch: pytest.Mon
     assert sum(seconds[stage] for stage in ("rewrite", "ast_key")) > slow_s / 2
 
 
-def test_on_the_way_to_the_normal_form_the_next_step_ends_a_portion() -> None:
+def test_the_way_to_the_normal_form_is_followed_to_its_end() -> None:
     alphabet = select(["interchange_triangle", "cut_triangle", "reorder"])
     procedure = source("triangles").procs["rows_above"]
     expander = Expander(Replayer(procedure), TARGET, alphabet, {"n": 32, "m": 8})
-    first = expander.expand(Trace(), patience_s=60.0)
-    assert first.children[0].rewrite.transform == "interchange_triangle"
-    assert len(first.children) > 1
-    on_the_way = Trace((first.children[0].rewrite,))
-    step = expander.expand(on_the_way, patience_s=60.0)
-    assert [each.rewrite.transform for each in step.children] == ["cut_triangle"]
-    assert step.left
-    others = expander.expand(on_the_way, made=[step.children[0].rewrite], patience_s=60.0)
-    assert not others.left
+    way = expander.normalise(60.0)
+    names = [each.rewrite.transform for each in way.steps]
+    assert names == ["interchange_triangle", "cut_triangle", "cut_triangle"]
+    assert all(each.outcome is None and each.keys.ast for each in way.steps)
+    assert [each.made is not None for each in way.steps] == [False, False, True]
+    (found,) = (c for c in expander.expand(Trace()).children if c.rewrite == way.steps[0].rewrite)
+    assert found.keys == way.steps[0].keys
+
+
+def test_a_way_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    alphabet = select(["interchange_triangle", "cut_triangle"])
+    procedure = source("triangles").procs["rows_above"]
+    expander = Expander(Replayer(procedure), TARGET, alphabet, {"n": 32, "m": 8})
+    assert expander.normalise(0.0).steps == ()
+    real = expand.carry_out
+
+    def slow(*args: Any) -> Any:
+        for each in real(*args):
+            time.sleep(0.2 if args[2].transform == "cut_triangle" else 0.0)
+            yield each
+
+    monkeypatch.setattr(expand, "carry_out", slow)
+    (step,) = expander.normalise(0.15).steps
+    assert step.rewrite.transform == "interchange_triangle"
+    assert step.made is not None
 
 
 def rewrite(transform: str, path: int, factor: int) -> Rewrite:

@@ -26,10 +26,12 @@ from schedsearch.search.workers.executor import Executor
 from schedsearch.search.workers.jobs import (
     BuildJob,
     Built,
+    Enumeration,
     ExpandJob,
     Job,
     Lost,
     MeasureJob,
+    NormaliseJob,
     ReplayFailed,
     ReplayJob,
     Result,
@@ -103,9 +105,9 @@ class Dispatcher:
 
     @property
     def free(self) -> int:
-        """Workers that neither expand nor replay."""
-        running = self._running()
-        return self.executor.slots - running[ExpandJob] - running[ReplayJob]
+        """Workers that make no schedules."""
+        busy = sum(isinstance(pending.job, Enumeration) for pending in self._pending.values())
+        return self.executor.slots - busy
 
     @property
     def wanted(self) -> int:
@@ -120,6 +122,11 @@ class Dispatcher:
         """Make the next portion of one of several parts of a node's children."""
         made = self.ledger.made(key)
         self._submit(_Pending(ExpandJob(self._trace(key), part, parts, made, PORTION_S), key))
+
+    def normalise(self, patience_s: float) -> None:
+        """Bring the procedure as written to its normal form."""
+        job = NormaliseJob(patience_s)
+        self._submit(_Pending(job, job.trace.key))
 
     def adapt(self, trace: Trace) -> None:
         """Fit a schedule of something else."""
@@ -140,7 +147,7 @@ class Dispatcher:
         node = self.ledger.tree.nodes[pending.key]
         return pending.rebase, node.as_written, node.promise()
 
-    def complete(self, job: ExpandJob | ReplayJob) -> None:
+    def complete(self, job: Enumeration) -> None:
         """Run a job and the jobs that follow from it, and wait for all of them."""
         self._complete(_Pending(job, job.trace.key))
 
@@ -212,7 +219,7 @@ class Dispatcher:
                 self._submit(replace(pending, attempt=pending.attempt + 1))
             case Lost() if isinstance(pending.job, ExpandJob):
                 self._on_expansion(pending, Failure(Outcome.CRASH, result.message))
-            case Lost() | ReplayFailed() if isinstance(pending.job, ReplayJob):
+            case Lost() | ReplayFailed() if isinstance(pending.job, ReplayJob | NormaliseJob):
                 pass  # its worker died, or what it begins with does not replay
             case Replay():
                 trace = result.start

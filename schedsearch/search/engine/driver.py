@@ -23,9 +23,12 @@ from schedsearch.search.engine.progress import Observer, Progress
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.strategies.protocol import Strategy
 from schedsearch.search.workers.executor import Executor
-from schedsearch.search.workers.jobs import ExpandJob, ReplayJob
+from schedsearch.search.workers.jobs import Enumeration, ReplayJob
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
+
+NORMAL_FORM = 1 / 2
+"""Share of the time to search that the way to the normal form may take."""
 
 
 class Search:
@@ -124,6 +127,7 @@ class Search:
     def _search(self) -> Stop:
         search = replace(self.budget, seconds=self.search_s)
         self._follow_first(search)
+        self._normalise()
         while True:
             best = self.ledger.best_speedup
             stop = search.spent(self.elapsed(), self.work.measured, best)
@@ -143,6 +147,14 @@ class Search:
             self.work.complete(ReplayJob(trace, self.ledger.tree.known(trace)))
             if (node := self.ledger.frontier.replay_to_measure()) is not None:
                 self.work.screen(node.key)
+
+    def _normalise(self) -> None:
+        """If nothing was looked through yet, look for the normal form before that."""
+        root = self.ledger.tree.nodes[AS_WRITTEN.key]
+        made = root.expanding or self.ledger.made(root.key)
+        left_s = self.search_s - self.elapsed()
+        if self.ledger.frontier.normal_form_first and root.told and not made and left_s > 0:
+            self.work.normalise(left_s * NORMAL_FORM)
 
     def _fill(self) -> None:
         work, frontier = self.work, self.ledger.frontier
@@ -173,7 +185,7 @@ class Search:
 
     # -- by hand, instead of `run` (stepping.py) -------------------------------------
 
-    def complete(self, job: ExpandJob | ReplayJob) -> None:
+    def complete(self, job: Enumeration) -> None:
         """Enumerate children, or follow a trace, and book what came of it."""
         with self._by_hand():
             self.work.complete(job)

@@ -9,12 +9,11 @@ others are as good.
 
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
 rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
-brings the procedure as written to its normal form is expanded before all else, on one way to it,
-and what is done to the normal form (`COMPLETE`) is measured before all else; then what each
-compiler makes of the procedure as written, which is what everybody else has. A
-node whose children are made in portions, the most promising first, pays a fee for every portion it
-had; what was looked through unmeasured gets the others when nothing else is left. With probability
-`EXPLORE` a choice is random instead: local optima are the rule in this space.
+each compiler makes of the procedure as written, which is what everybody else has, is measured
+before all else but the normal form. A node whose children are made in portions, the most promising
+first, pays a fee for every portion it had; what was looked through unmeasured gets the others when
+nothing else is left. With probability `EXPLORE` a choice is random instead: local optima are the
+rule in this space.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from schedsearch.core.trace import Kind, Rewrite
 from schedsearch.search.strategies.experience import Experience, Situation, Worth, shipped
 from schedsearch.search.strategies.heap import Heap
 from schedsearch.search.strategies.protocol import Node
-from schedsearch.transforms.registry import COMPLETE, normalises
 
 TRUST = 0.7
 """The fraction of a predicted log gain that is believed."""
@@ -69,6 +67,8 @@ class _Group:
 class BestFirst:
     """See the module's text."""
 
+    normal_form_first = True
+
     def begin(self, root: Node, rng: random.Random) -> None:
         self._random = rng
         self._gains, self._promises = Gains(shipped()), _Promises()
@@ -78,16 +78,12 @@ class BestFirst:
         self._ahead = _Shelf(*known, self._ahead_surplus, fee=DEPTH_FEE)
         self._nodes: Heap[Node] = Heap()
         self._nodes.put(root, root.reached())
-        self._normal, self._complete = deque[Node](), deque[Node]()
         self._written: dict[object, Node] = {}  # by compiler
         self._portions: Counter[Node] = Counter()
         self._rest = deque[Node]()
         self._look_ahead = True
 
     def measure(self) -> Node | None:
-        while self._complete:
-            if (node := self._complete.popleft()).measure:
-                return node
         for node in self._written.values():
             if node.measure:
                 return node
@@ -95,9 +91,6 @@ class BestFirst:
 
     def expand(self) -> Node | None:
         """The best measured node, and every other time one that is not measured yet."""
-        while self._normal:
-            if (normal := self._normal.popleft()).expand:
-                return normal
         self._look_ahead = not self._look_ahead
         questions = (self._look_through, self._best_node)
         for question in questions if self._look_ahead else reversed(questions):
@@ -116,14 +109,8 @@ class BestFirst:
     def found(self, nodes: Sequence[Node]) -> None:
         self._groups.add(nodes)
         self._ahead.add([node for node in nodes if not node.variant])
-        parents = set()
         for node in nodes:
             self._open(node)
-            if node.parent not in parents and _on_the_way(node):
-                parents.add(node.parent)
-                self._normal.append(node)
-                if normalises(node.rewrite) >= COMPLETE:
-                    self._complete.append(node)
             if node.variant and len(node.steps) == 1:
                 self._written.setdefault(dict(node.rewrite.args).get("compiler"), node)
 
@@ -189,12 +176,6 @@ class _Promises:
             self._shown[parent] = shown
             node = parent
         return node
-
-
-def _on_the_way(node: Node) -> bool:
-    """Whether rewrites of the normal form led to the node, in their order."""
-    places = [normalises(step) for step in node.steps]
-    return bool(places) and all(places) and places == sorted(places)
 
 
 def _promising(node: Node, value: float) -> bool:

@@ -25,6 +25,7 @@ class Frontier:
         self._replayed: deque[Node] = deque()
         self._unfinished: deque[Node] = deque()
         self._more: Callable[[Node], None] = getattr(strategy, "more", self._unfinished.append)
+        self.normal_form_first: bool = getattr(strategy, "normal_form_first", False)
         root.told, root.measure = True, False
         root.value = log(root.speedup or 1.0) if root.parent else 0.0
         strategy.begin(root, random.Random(seed))

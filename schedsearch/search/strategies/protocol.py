@@ -12,6 +12,8 @@ never touches procedures, compilers or the store: it sees nodes.
 - Children are made in portions, because that takes time. A strategy that has a method `more` hears
   of a node whose children are not all made, and may answer it to `expand` again. For others, the
   rest is made by the workers that are free next.
+- If a strategy has an attribute `normal_form_first` that is true, a search brings the procedure to
+  its normal form before it asks for anything, and measures that.
 
 Strategies of the same class that were given the same seed, and were told and asked the same in
 the same order, give the same answers.

@@ -30,12 +30,11 @@ from schedsearch.search.workers.jobs import (
     BenchWorker,
     BuildJob,
     BuildWorker,
-    ExpandJob,
+    Enumeration,
     ExpandWorker,
     Job,
     Loaded,
     MeasureJob,
-    ReplayJob,
     Result,
     WorkSpec,
 )
@@ -102,13 +101,13 @@ class InlineExecutor:
 
     def _run(self, job: Job) -> Result:
         match job:
-            case ExpandJob() | ReplayJob():
-                return self._expand.run(job)
             case BuildJob():
                 return self._build.run(job)
             case MeasureJob():
                 assert self._measure is not None, "attach() comes first"
                 return self._measure.run(job)
+            case _:
+                return self._expand.run(job)
 
     def take_back(self) -> list[tuple[int, Job]]:
         """Jobs that have not run, with their tickets; this executor forgets them."""
@@ -117,7 +116,7 @@ class InlineExecutor:
         return taken
 
     def drop_expansions(self) -> list[int]:
-        dropped = [ticket for ticket, job in self._jobs if isinstance(job, ExpandJob | ReplayJob)]
+        dropped = [ticket for ticket, job in self._jobs if isinstance(job, Enumeration)]
         self._jobs = deque(item for item in self._jobs if item[0] not in dropped)
         return dropped
 

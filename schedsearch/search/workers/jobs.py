@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from pathlib import Path
+from typing import ClassVar
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Target
-from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.core.trace import AS_WRITTEN, Rewrite, Trace
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.oracle.reach import Reacher
@@ -59,6 +60,14 @@ class ReplayJob:
 
 
 @dataclass(frozen=True)
+class NormaliseJob:
+    """Bring the procedure as written to its normal form -> Replay."""
+
+    patience_s: float
+    trace: ClassVar[Trace] = AS_WRITTEN
+
+
+@dataclass(frozen=True)
 class BuildJob:
     """Generate C, unless it is known (`code`), and compile it -> Built. `kernel` is the query AST
     at the end of the trace; None to replay it."""
@@ -77,7 +86,10 @@ class MeasureJob:
     anchor: Anchor
 
 
-Job = ExpandJob | ReplayJob | BuildJob | MeasureJob
+Enumeration = ExpandJob | ReplayJob | NormaliseJob
+"""What makes schedules."""
+
+Job = Enumeration | BuildJob | MeasureJob
 
 
 @dataclass(frozen=True)
@@ -150,7 +162,7 @@ class Loaded:
 
 
 class ExpandWorker:
-    """Expands and follows traces."""
+    """Makes schedules."""
 
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
@@ -167,9 +179,11 @@ class ExpandWorker:
         sizes = dict(spec.sizes)
         return Expander(self.loaded.replayer, spec.target, transforms, sizes, self.turn.offer)
 
-    def run(self, job: ExpandJob | ReplayJob) -> Expansion | ReplayFailed | Replay:
+    def run(self, job: Enumeration) -> Expansion | ReplayFailed | Replay:
         try:
             with self.turn:
+                if isinstance(job, NormaliseJob):
+                    return self.expander.normalise(job.patience_s)
                 if isinstance(job, ReplayJob) and job.adapt:
                     return self.expander.adapt(job.trace)
                 if isinstance(job, ReplayJob):

@@ -32,6 +32,7 @@ from schedsearch.search.workers.jobs import (
     Loaded,
     Lost,
     MeasureJob,
+    NormaliseJob,
     ReplayJob,
     Result,
     WorkSpec,
@@ -106,7 +107,7 @@ class RayExecutor:
 
         self._host = host
         self._pools[ExpandJob] = Pool(make(expand, about), host.places, host)
-        self._pools[ReplayJob] = self._pools[ExpandJob]
+        self._pools[ReplayJob] = self._pools[NormaliseJob] = self._pools[ExpandJob]
         self._pools[BuildJob] = Pool(make(build, about), here, host)
         self._pools[MeasureJob] = Pool(make(measure, lambda: (self._bench,)), here[:1], host)
 
