@@ -14,7 +14,7 @@ from schedsearch.search.strategies.experience import OPTIMISM, SPREAD, Situation
 from schedsearch.search.strategies.protocol import Node
 from schedsearch.transforms.registry import registry
 
-from .landscapes import ROOT, Child, Expanded, Measured, Told, child
+from .landscapes import ROOT, Child, Expanded, Measured, Replayed, Told, child
 
 
 def split(factor: int, place: int = 0) -> Rewrite:
@@ -114,6 +114,17 @@ def test_best_first_prefers_what_gained_elsewhere_and_defers_what_lost() -> None
     asked = strategy.ask_measure(5)
     assert asked[0] == "b8"
     assert asked[-1] == "b32"
+
+
+def test_what_a_replay_passed_is_measured_last() -> None:
+    """To build what is on the way to the normal form of dsymm took a builder 6 s for each."""
+    strategy = Told("best-first", 4)
+    strategy.tell(Expanded(ROOT, (child("a", "reorder"), child("b", "split"))))
+    way = (ROOT, Child("f", split(4), predicted=5.0)), ("f", Child("e", split(8), predicted=5.0))
+    strategy.tell(Replayed(way, "e"))
+    assert strategy.ask_measure(1) == ["e"]
+    assert sorted(strategy.ask_measure(2)) == ["a", "b"]
+    assert strategy.ask_measure(2) == ["f"]
 
 
 def test_what_opens_the_best_way_is_worth_what_was_found_on_it() -> None:

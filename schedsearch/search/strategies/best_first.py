@@ -10,10 +10,10 @@ others are as good.
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
 rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
 each compiler makes of the procedure as written, which is what everybody else has, is measured
-before all else but the normal form. A node whose children are made in portions, the most promising
-first, pays a fee for every portion it had; what was looked through unmeasured gets the others when
-nothing else is left. With probability `EXPLORE` a choice is random instead: local optima are the
-rule in this space.
+before all else but the normal form, and what a replay only passed on its way after all else. A node
+whose children are made in portions, the most promising first, pays a fee for every portion it had;
+what was looked through unmeasured gets the others when nothing else is left. With probability
+`EXPLORE` a choice is random instead: local optima are the rule in this space.
 """
 
 from __future__ import annotations
@@ -80,14 +80,19 @@ class BestFirst:
         self._nodes.put(root, root.reached())
         self._written: dict[object, Node] = {}  # by compiler
         self._portions: Counter[Node] = Counter()
-        self._rest = deque[Node]()
+        self._rest, self._passed = deque[Node](), deque[Node]()
         self._look_ahead = True
 
     def measure(self) -> Node | None:
         for node in self._written.values():
             if node.measure:
                 return node
-        return self._groups.take(lambda node: node.measure)
+        if (node := self._groups.take(lambda node: node.measure)) is not None:
+            return node
+        while self._passed:
+            if (node := self._passed.popleft()).measure:
+                return node
+        return None
 
     def expand(self) -> Node | None:
         """The best measured node, and every other time one that is not measured yet."""
@@ -107,7 +112,9 @@ class BestFirst:
         self._open(node)
 
     def found(self, nodes: Sequence[Node]) -> None:
-        self._groups.add(nodes)
+        passed = {node.parent for node in nodes if node.parent and not node.parent.expanding}
+        self._groups.add([node for node in nodes if node not in passed])
+        self._passed.extend(node for node in nodes if node in passed)
         self._ahead.add([node for node in nodes if not node.variant])
         for node in nodes:
             self._open(node)
