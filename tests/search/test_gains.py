@@ -123,8 +123,11 @@ def test_what_a_replay_passed_is_measured_last() -> None:
     way = (ROOT, Child("f", split(4), predicted=5.0)), ("f", Child("e", split(8), predicted=5.0))
     strategy.tell(Replayed(way, "e"))
     assert strategy.ask_measure(1) == ["e"]
-    assert sorted(strategy.ask_measure(2)) == ["a", "b"]
-    assert strategy.ask_measure(2) == ["f"]
+    assert sorted(strategy.ask_measure(4)) == ["a", "b"]
+    assert "f" not in strategy.ask_expand(4)
+    strategy.tell(Measured("e", 3.0))
+    assert strategy.ask_measure(4) == ["f"]
+    assert strategy.ask_expand(4) == ["f"]
 
 
 def test_what_opens_the_best_way_is_worth_what_was_found_on_it() -> None:

@@ -81,14 +81,15 @@ class BestFirst:
         self._written: dict[object, Node] = {}  # by compiler
         self._portions: Counter[Node] = Counter()
         self._rest, self._passed = deque[Node](), deque[Node]()
+        self._held: list[Node] = []
         self._look_ahead = True
 
     def measure(self) -> Node | None:
         for node in self._written.values():
             if node.measure:
                 return node
-        if (node := self._groups.take(lambda node: node.measure)) is not None:
-            return node
+        if (found := self._groups.take(lambda node: node.measure)) is not None:
+            return found
         while self._passed:
             if (node := self._passed.popleft()).measure:
                 return node
@@ -113,15 +114,19 @@ class BestFirst:
 
     def found(self, nodes: Sequence[Node]) -> None:
         passed = {node.parent for node in nodes if node.parent and not node.parent.expanding}
-        self._groups.add([node for node in nodes if node not in passed])
-        self._passed.extend(node for node in nodes if node in passed)
-        self._ahead.add([node for node in nodes if not node.variant])
+        self._held += [node for node in nodes if node in passed]
+        ends = [node for node in nodes if node not in passed]
+        self._groups.add(ends)
+        self._ahead.add([node for node in ends if not node.variant])
         for node in nodes:
             self._open(node)
             if node.variant and len(node.steps) == 1:
                 self._written.setdefault(dict(node.rewrite.args).get("compiler"), node)
 
     def measured(self, node: Node) -> None:
+        self._passed += self._held  # what they are worth shows at their end
+        self._ahead.add(self._held)
+        self._held = []
         if node.value is None:
             return
         if node.parent is not None:
