@@ -237,16 +237,9 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
         return None
     if row.precision == "f32" and kind == "f64":
         return None
-    vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
-    prefix = f"_mm{'' if size == 16 else 8 * size}"
-    words = _WORDS[kind] | {
-        "vec": vec,
-        "bytes": str(size),
+    vec = set_name(kind, lanes)
+    words = words_of(kind, lanes) | {
         "nan": "(bits)a & (((bits)a & $rest) > $infinity)",
-        "scales": SCALES[size],
-        "scale": f"{prefix}_scalef_{element.x86}",
-        "reciprocal": f"{prefix}_rcp14_{element.x86}",
-        "register": register(kind, lanes),
         "exp": horner(EXP[kind], "r", kind),
         "exp_near": horner(EXP_NEAR[kind], "r", kind),
         "log": horner(LOG[kind], "z", kind),
@@ -260,10 +253,33 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
         ("ratio", f"{vec} a, {vec} b", _RATIO[kind]),
     ):
         helpers.append(function(f"{vec}_{each}", vec, params, _body(template, words))[1])
-    plain = lane_loop(vec, lanes, row.c_of(kind, "{}[l]"))
-    known = f"defined(__FAST_MATH__) && {REGISTERS[size]}"
-    body = f"#if {known}\n    {_body(_BODIES[curve], words)}\n#else\n    {plain}\n#endif"
-    title, text = function(f"{vec}_{name}", vec, f"{vec} a", body)
+    body = _body(_BODIES[curve], words)
+    return in_registers(name, kind, lanes, f"{vec} a", REGISTERS[size], helpers, body)
+
+
+def words_of(kind: str, lanes: int) -> dict[str, str]:
+    """Parts of C for such registers."""
+    element, size = ELEMENT_TYPES[kind], lanes * ELEMENT_TYPES[kind].bits // 8
+    prefix = f"_mm{'' if size == 16 else 8 * size}"
+    return _WORDS[kind] | {
+        "vec": set_name(kind, lanes),
+        "bytes": str(size),
+        "scales": SCALES[size],
+        "scale": f"{prefix}_scalef_{element.x86}",
+        "reciprocal": f"{prefix}_rcp14_{element.x86}",
+        "register": register(kind, lanes),
+    }
+
+
+def in_registers(
+    name: str, kind: str, lanes: int, params: str, known: str, helpers: Sequence[str], body: str
+) -> Snippet:
+    """A function of registers that has this body, after its helpers, with -ffast-math and where
+    `known` holds. Elsewhere it is C's function for each lane."""
+    vec, known = set_name(kind, lanes), f"defined(__FAST_MATH__) && {known}"
+    plain = lane_loop(vec, lanes, FUNCTIONS[name].c_of(kind, "{}[l]"))
+    body = f"#if {known}\n    {body}\n#else\n    {plain}\n#endif"
+    title, text = function(f"{vec}_{name}", vec, params, body)
     return title, "\n".join(["#include <math.h>", f"#if {known}", *helpers, "#endif", text])
 
 

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from string import Template
 
-from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.vector.fused.coefficients import EXP2, LOG2
-from schedsearch.transforms.vector.fused.elementary import KEEP, REGISTERS, SCALES, horner
+from schedsearch.transforms.vector.fused.elementary import (
+    KEEP,
+    REGISTERS,
+    horner,
+    in_registers,
+    words_of,
+)
 from schedsearch.transforms.vector.fused.extremes import larger, smaller
-from schedsearch.transforms.vector.fused.snippets import Snippet, function, lane_loop, register
+from schedsearch.transforms.vector.fused.snippets import Snippet, function
 from schedsearch.transforms.vector.registers import set_name
 
 _LOG2 = """\
@@ -107,10 +112,6 @@ typedef int bits __attribute__((vector_size($bytes)));
     return ($vec)(r ^ (below & ~broken & (odd << 31)));"""
 
 _WORDS = {
-    "rest": "0x7fffffff",
-    "infinity": "0x7f800000",
-    "quiet": "0x7fc00000",
-    "one": "0x3f800000",
     "even": "0x4b800000",  # 2^24: from there on numbers are even, and so are infinities to C
     "ends": "0x43480000",  # 200
     "log2": horner(LOG2["f32"], "z", "f32"),
@@ -129,25 +130,14 @@ def power(name: str, kind: str, lanes: int) -> Snippet | None:
     size, vec = 4 * lanes, set_name(kind, lanes)
     if name != "pow_" or kind != "f32" or size not in REGISTERS:
         return None
-    prefix = f"_mm{'' if size == 16 else 8 * size}"
-    words = _WORDS | {
-        **{"vec": vec, "bytes": str(size), "scales": SCALES[size]},
-        **{
-            "scale": f"{prefix}_scalef_ps",
-            "reciprocal": f"{prefix}_rcp14_ps",
-            "fmadd": f"{prefix}_fmadd_ps",
-        },
-        "register": register(kind, lanes),
-    }
+    words = words_of(kind, lanes) | _WORDS
+    words["fmadd"] = words["scale"].replace("scalef", "fmadd")
     fma, log2 = (Template(each).substitute(words) for each in (_FMA, _LOG2))
     helpers = [
         *(KEEP, smaller(kind, lanes), larger(kind, lanes)),
         function(f"{vec}_fma", vec, f"{vec} a, {vec} b, {vec} c", fma),
         function(f"{vec}_log2", vec, f"{vec} a, {vec} *low", log2),
     ]
-    known = f"defined(__FAST_MATH__) && {_HAS_FMA[size == 16]} && {REGISTERS[size]}"
-    plain = lane_loop(vec, lanes, FUNCTIONS[name].c_of(kind, "{}[l]"))
-    body = f"#if {known}\n    {Template(_POWER).substitute(words)}\n#else\n    {plain}\n#endif"
-    title, text = function(f"{vec}_{name}", vec, f"{vec} a, {vec} b", body)
-    before = "\n".join(each for _, each in helpers)
-    return title, f"#include <math.h>\n#if {known}\n{before}\n#endif\n{text}"
+    before = [each for _, each in helpers]
+    known, body = f"{_HAS_FMA[size == 16]} && {REGISTERS[size]}", Template(_POWER).substitute(words)
+    return in_registers(name, kind, lanes, f"{vec} a, {vec} b", known, before, body)
