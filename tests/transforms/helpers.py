@@ -17,7 +17,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.build.host import cpu_identity
 from schedsearch.transforms.exo.loader import Source, load_source
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.registry import Transform, apply, select
 from schedsearch.transforms.replay import State
 from schedsearch.transforms.vector.instruction_sets import load_instructions
 from transforms.interpret import DTYPES
@@ -95,6 +95,13 @@ def arguments(proc: q.Proc, controls: Mapping[str, int], seed: int) -> list[Any]
             shape = [q.evaluate_affine(n, lambda var: values[var.uid]) for n in arg.shape or ()]
             args.append(np.asarray(rng.integers(-3, 4, shape), DTYPES[arg.type]))
     return args
+
+
+def only(transform: Transform, procedure: Any) -> tuple[Trace, State]:
+    """What the one rewrite that a transform proposes makes of a procedure."""
+    [rewrite] = transform.rewrites(mirror(procedure), TARGET)
+    after = apply(procedure, mirror(procedure), rewrite)
+    return Trace((rewrite,)), State(after, mirror(after))
 
 
 def walk(

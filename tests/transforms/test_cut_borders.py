@@ -12,10 +12,10 @@ from schedsearch.core.trace import Trace
 from schedsearch.transforms.estimate.cost import log_cost
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.library.composites import cut_borders
-from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, only, source
 
 PROCEDURES = source("borders").procs
 [CUT] = select(["cut_borders"])
@@ -30,10 +30,7 @@ SIZES = {
 
 
 def cut(name: str) -> tuple[Trace, State]:
-    procedure = PROCEDURES[name]
-    [rewrite] = CUT.rewrites(mirror(procedure), TARGET)
-    after = apply(procedure, mirror(procedure), rewrite)
-    return Trace((rewrite,)), State(after, mirror(after))
+    return only(CUT, PROCEDURES[name])
 
 
 @pytest.mark.normal

@@ -10,10 +10,10 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, only, source
 
 PROCEDURES = source("columns").procs
 [SINK] = select(["sink_loop"])
@@ -28,10 +28,7 @@ SIZES = {
 
 
 def sunk(name: str) -> tuple[Trace, State]:
-    procedure = PROCEDURES[name]
-    [rewrite] = SINK.rewrites(mirror(procedure), TARGET)
-    after = apply(procedure, mirror(procedure), rewrite)
-    return Trace((rewrite,)), State(after, mirror(after))
+    return only(SINK, PROCEDURES[name])
 
 
 @pytest.mark.normal
