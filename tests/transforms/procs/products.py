@@ -140,6 +140,20 @@ def both_sides(n: size, m: size, A: f32[n, n], B: f32[n, m], C: f32[n, m], b: f3
 
 
 @proc
+def both_sides_by_scalars(n: size, m: size, A: f32[n, n], B: f32[n, m], C: f32[n, m], b: f32):
+    for j in seq(0, m):
+        for i in seq(0, n):
+            scaled: f32
+            scaled = b * B[i, j]
+            below: f32
+            below = 0.0
+            for k in seq(0, i):
+                C[k, j] += scaled * A[i, k]
+                below += B[k, j] * A[i, k]
+            C[i, j] = b * C[i, j] + scaled * A[i, i] + b * below
+
+
+@proc
 def overwritten(n: size, m: size, A: f32[n, n], B: f32[n, m], C: f32[n, m]):
     for i in seq(0, n):
         for j in seq(0, m):
