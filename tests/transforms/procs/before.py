@@ -397,6 +397,15 @@ def turn_result(B: f32[40, 40], A: f32[40, 40]):
 
 
 @proc
+def make_planar(C: f32[16, 16, 2], A: f32[16, 16, 2], B: f32[16, 16, 2]):
+    for i in seq(0, 16):
+        for j in seq(0, 16):
+            for k in seq(0, 16):
+                C[i, j, 0] += A[i, k, 0] * B[k, j, 0]
+                C[i, j, 1] += A[i, k, 1] * B[k, j, 0]
+
+
+@proc
 def isolate_sum(y: f32[16, 8], x: f32[16, 4], w: f32[8, 4], b: f32[8]):
     for i in seq(0, 16):
         for j in seq(0, 8):

@@ -42,15 +42,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from schedsearch.analysis.accesses import reads
-from schedsearch.analysis.ranges import bind_loops, bounds, ranges_of_args
+from schedsearch.analysis.ranges import Ranges, bind_loops, bounds, ranges_of_args
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.reductions import gaps, without_temporaries
+from schedsearch.transforms.blocks.reductions import gaps, used_again, without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
 from schedsearch.transforms.operators.outward import lengths, loops_around, never_negative
@@ -93,9 +92,7 @@ def _sums(proc: q.Proc) -> Iterator[_Sum]:
             yield _Sum(stmt, loops, whole, temporaries)
 
 
-def _expandable(
-    temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges: Ranges
-) -> bool:
+def _expandable(temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges: Ranges) -> bool:
     """Whether temporaries can have an element for every iteration of the loops around them."""
     shapes = [q.expr_vars(extent) for each in temporaries for extent in each.shape]
     constant = not any(loop.iter in used for loop in loops for used in shapes)
@@ -118,27 +115,8 @@ def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
             kept.add(loop.iter)
         if len(kept) == DIMENSIONS:
             break
-    worthwhile = len(kept) == DIMENSIONS and _used_again(stmt, kept, loops)
+    worthwhile = len(kept) == DIMENSIONS and used_again(stmt, kept, loops)
     return tuple(loops) if worthwhile else ()
-
-
-def _used_again(
-    stmt: q.Assign | q.Reduce,
-    kept: set[q.Var],
-    loops: Sequence[q.For],
-    temporaries: Sequence[q.Alloc] = (),
-) -> bool:
-    """Whether each of two operands is used for several elements of the result, which `kept` are.
-    `temporaries` are other values in each iteration of the loops around them."""
-    reduced = {loop.iter for loop in loops} - kept
-    changing = {
-        each.buf: {loop.iter for loop in loops if len(loop.path) < len(each.path)}
-        for each in temporaries
-    }
-    found = reduction(stmt)
-    terms = {*reads(found.term)} if found else set()
-    depends = [q.expr_vars(read) | changing.get(read.buf, set()) for read in terms]
-    return sum(bool(reduced & each and kept - each) for each in depends) > 1
 
 
 def _continued(proc: q.Proc, stmt: q.Reduce) -> _Sum | None:
@@ -162,7 +140,7 @@ def _continued(proc: q.Proc, stmt: q.Reduce) -> _Sum | None:
     ranges = bind_loops(ranges_of_args(proc), proc.body)
     if not _expandable(temporaries, tuple(loops), ranges):
         return None
-    worthwhile = _used_again(stmt, kept, loops, temporaries)
+    worthwhile = used_again(stmt, kept, loops, temporaries)
     return _Sum(stmt, tuple(loops), False, temporaries) if worthwhile else None
 
 
