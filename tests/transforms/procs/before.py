@@ -19,6 +19,15 @@ def block_solve(A: f32[16, 16]):
 
 
 @proc
+def block_elimination(A: f32[16, 16]):
+    for k in seq(0, 16):
+        for i in seq(k + 1, 16):
+            A[i, k] = A[i, k] / A[k, k]
+            for j in seq(k + 1, 16):
+                A[i, j] += -A[i, k] * A[k, j]
+
+
+@proc
 def cut_loop(x: f32[10]):
     for i in seq(0, 10):
         x[i] = 1.0
