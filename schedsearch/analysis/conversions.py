@@ -88,6 +88,22 @@ def converting_store(proc: q.Proc, buf: q.Var) -> Store | None:
     )
 
 
+def truncated(proc: q.Proc) -> frozenset[q.Var]:
+    """The arrays of integers that depend on a float which was truncated: rounded otherwise, that
+    may be another integer."""
+    stores = [stmt for stmt in q.walk(proc.body) if isinstance(stmt, Store)]
+    stores = [stmt for stmt in stores if stmt.type in INTEGERS]
+    found: set[q.Var] = set()
+    while more := {
+        stmt.buf
+        for stmt in stores
+        if stmt.buf not in found
+        and (value_type(stmt.rhs, stmt.type) not in INTEGERS or found & q.expr_vars(stmt.rhs))
+    }:
+        found |= more
+    return frozenset(found)
+
+
 def without_precision(proc: q.Proc) -> str | None:
     """A sentence on the first buffer of type R, which is f32 to C, that is given values of
     another type: `bind_expr` makes such a buffer of an expression that was reassociated. None if

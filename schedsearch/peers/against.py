@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from schedsearch.analysis.conversions import truncated
 from schedsearch.core import ast as q
 from schedsearch.core.build import COMPILERS, Build
 from schedsearch.core.decision import decide
@@ -107,6 +108,7 @@ def compare(
     with ExitStack() as stack:
         own = stack.enter_context(Contender(ours, terms))
         expected = own.results()
+        beside = {buf.name for buf in truncated(kernel.proc)}
         entered: dict[str, tuple[Peer, Entered, float]] = {}
         found: dict[str, PeerComparison] = {}
         for request in requests:
@@ -115,7 +117,7 @@ def compare(
                 best = enter(peer, terms)
                 stack.enter_context(best.contender)
                 got = best.contender.results()
-                if problem := differences(expected, got):
+                if problem := differences(expected, got, beside):
                     raise PeerError(f"its results are others: {problem}")
                 entered[request] = peer, best, _off(expected, got)
             except UserError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.inline import inline_calls
@@ -21,7 +21,8 @@ def arguments(
     proc: q.Proc, binding: Binding, fills: Mapping[str, Fill] | None = None
 ) -> tuple[Argument, ...]:
     """The arguments of `proc`; `fills` replaces the usual contents, by argument."""
-    writes = {var.name for var in written_buffers(inline_calls(proc).body)}
+    body = inline_calls(proc).body
+    writes, divide = {var.name for var in written_buffers(body)}, set(_diagonals(body))
     found = []
     for arg, item in zip(proc.args, layout(proc, binding), strict=True):
         name = arg.var.name
@@ -29,6 +30,8 @@ def arguments(
             found.append(Argument(name, item, arg.type == "bool"))
             continue
         usual = Fill() if item.shape else _SCALAR
+        if arg.var in divide and len({*item.shape}) == 1:
+            usual = Fill(diagonal=2.0 * item.shape[-1])
         found.append(
             Argument(
                 name,
@@ -41,3 +44,16 @@ def arguments(
             )
         )
     return tuple(found)
+
+
+def _diagonals(body: tuple[q.Stmt, ...]) -> Iterator[q.Var]:
+    """Matrices that a solve or a factorisation divides by the diagonal of, which has to outweigh
+    the rest of a row: else roundings would grow from step to step."""
+    for stmt in q.walk(body):
+        if not isinstance(stmt, q.Assign | q.Reduce):
+            continue
+        for part in q.walk_expr(stmt.rhs):
+            if not (isinstance(part, q.BinOp) and part.op == "/" and isinstance(part.rhs, q.Read)):
+                continue
+            if len(part.rhs.idx) == 2 and part.rhs.idx[0] == part.rhs.idx[1]:
+                yield part.rhs.buf

@@ -17,6 +17,7 @@ from schedsearch.peers.against import Kernel, compare, parse_against
 from schedsearch.peers.arrays import Argument, Fill, make_arrays
 from schedsearch.peers.configurations import USUAL, of_openblas
 from schedsearch.peers.contender import Contender, PeerError, Terms, What
+from schedsearch.peers.described import arguments
 from schedsearch.peers.rounds import Plan
 from schedsearch.peers.trial import Peer, enter
 from schedsearch.present.against import against_json, against_lines
@@ -266,3 +267,10 @@ def test_a_call_that_fails_when_prepared_is_said(functions: Path) -> None:
     what = What("file", "crashing", str(functions))
     with pytest.raises(PeerError, match="TypeError"):
         Contender(what, TERMS)
+
+
+@pytest.mark.parametrize(("name", "matrix"), [("lu", "A"), ("right", "U")])
+def test_a_matrix_that_is_divided_by_its_diagonal_has_a_heavy_one(name: str, matrix: str) -> None:
+    given = load_subject(NESTS.with_name("solves.py"), name, {}, None)
+    heavy = [each.name for each in arguments(given.ast, given.binding) if each.fill.diagonal]
+    assert heavy == [matrix]

@@ -87,3 +87,15 @@ def test_differences_are_those_beyond_rounding(got: Any, says: str | None) -> No
 def test_integers_are_compared_exactly() -> None:
     assert difference(np.int32([1, 2]), np.int32([1, 2])) is None
     assert difference(np.int32([1, 2]), np.int32([1, 3])) == "1 of 2 differ"
+
+
+def test_integers_that_floats_are_truncated_to_may_be_beside_each_other_in_a_few_places() -> None:
+    want = np.arange(1000, dtype=np.uint8)
+    beside, away, everywhere = want.copy(), want.copy(), want.copy()
+    beside[[7, 300]] += 1
+    away[7] += 2
+    everywhere[::2] += 1
+    assert difference(want, beside) == "2 of 1000 differ"
+    assert difference(want, beside, truncated=True) is None
+    assert difference(want, away, truncated=True) == "1 of 1000 differ"
+    assert difference(want, everywhere, truncated=True) == "500 of 1000 differ"

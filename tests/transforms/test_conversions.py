@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from schedsearch.analysis.conversions import truncated
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.trace import Rewrite
@@ -110,3 +111,8 @@ def test_functions_that_make_integers_floats_are_refused(tmp_path: Path) -> None
     (tmp_path / "greatest.py").write_text(FLOAT_OF_INTEGERS)
     with pytest.raises(UserError, match="fmaxf of i8 is a float to C: use select"):
         pick(load_source(tmp_path / "greatest.py"), None)
+
+
+def test_integers_that_depend_on_truncated_floats_are_known() -> None:
+    ast = mirror(PROCEDURES["grey_by_way_of_integers"])
+    assert {buf.name for buf in truncated(ast)} == {"t", "y"}

@@ -76,6 +76,19 @@ def test_a_sum_that_its_loops_go_on_with_comes_last(tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES["both_sides"], [after], sizes, tmp_path)
 
 
+@pytest.mark.normal
+def test_a_scalar_that_such_a_sum_shares_gets_an_element_for_every_iteration(
+    tmp_path: Path,
+) -> None:
+    after = isolated("both_sides_by_scalars", late=True)
+    *_, last = after[1].ast.body
+    assert [s.buf.name for s in q.walk((last,)) if isinstance(s, q.Reduce)] == ["C"]
+    shapes = {s.buf.name: len(s.shape) for s in q.walk(after[1].ast.body) if isinstance(s, q.Alloc)}
+    assert shapes == {"scaled": 2, "below": 0}
+    sizes = [{"n": 1, "m": 1}, {"n": 9, "m": 4}]
+    assert_same_meaning(PROCEDURES["both_sides_by_scalars"], [after], sizes, tmp_path)
+
+
 def test_elements_that_are_overwritten_later_keep_their_sum_before() -> None:
     with pytest.raises(RewriteError, match="reorder_stmts"):
         isolated("overwritten", late=True)

@@ -3,7 +3,7 @@ register blocks need them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -269,6 +269,25 @@ def _dense(proc: q.Proc, stmt: q.Assign | q.Reduce) -> bool:
     return plain.issuperset([stmt.buf, *(read.buf for read in reads(stmt.rhs))])
 
 
+def used_again(
+    stmt: q.Assign | q.Reduce,
+    kept: set[q.Var],
+    loops: Sequence[q.For],
+    temporaries: Sequence[q.Alloc] = (),
+) -> bool:
+    """Whether each of two operands is used for several elements of the result, which `kept` are.
+    `temporaries` are other values in each iteration of the loops around them."""
+    reduced = {loop.iter for loop in loops} - kept
+    changing = {
+        each.buf: {loop.iter for loop in loops if len(loop.path) < len(each.path)}
+        for each in temporaries
+    }
+    found = reduction(stmt)
+    terms = {*reads(found.term)} if found else set()
+    depends = [q.expr_vars(read) | changing.get(read.buf, set()) for read in terms]
+    return sum(bool(reduced & each and kept - each) for each in depends) > 1
+
+
 def first_dim(idx: tuple[q.Affine, ...], loop: q.For) -> int | None:
     """The first dimension whose index depends on the loop."""
     return next((d for d, index in enumerate(idx) if loop.iter in q.expr_vars(index)), None)
@@ -288,12 +307,10 @@ def _plainly(index: q.Affine, loop: q.For) -> bool:
 def _instruction(stmt: q.Assign | q.Reduce, along: q.For) -> str | None:
     """Name of the vector instruction for the statement along a loop, once an operand that
     lies across is packed; empty for one that has to be made."""
-    if isinstance(stmt, q.Assign):
+    if isinstance(stmt, q.Assign) or _is_difference(stmt.rhs):
         operands = _terms_of(stmt)
         moved = [_operand(read, along) for read in operands if read.idx]
-        # Exo lets no instruction have one array twice.
-        apart = len({read.buf for read in operands}) == len(operands)
-        fits = apart and None not in moved and moved.count("column") <= 1
+        fits = _given_once(operands) and None not in moved and moved.count("column") <= 1
         return "" if fits and {"vector", "column"} & {*moved} else None
     match _unsigned(stmt.rhs):
         case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs) as product:
@@ -311,6 +328,22 @@ def _instruction(stmt: q.Assign | q.Reduce, along: q.For) -> str | None:
         case q.Read() as read if _operand(read, along) == "vector":
             return "add_vector"
     return None
+
+
+def _is_difference(expr: q.Expr) -> bool:
+    """A sum is split into its terms (`split_sum`), and a difference is not."""
+    return isinstance(expr, q.BinOp) and expr.op == "-"
+
+
+def _given_once(operands: Iterable[q.Read]) -> bool:
+    """Whether each array is one operand of an instruction: Exo lets none have an array twice. Reads
+    at constant distances are of one window."""
+    places: dict[q.Var, tuple[q.Affine, ...]] = {}
+    return all(
+        (a - b).is_const
+        for read in operands
+        for a, b in zip(read.idx, places.setdefault(read.buf, read.idx), strict=True)
+    )
 
 
 def _unsigned(expr: q.Expr) -> q.Expr:

@@ -19,6 +19,15 @@ def block_solve(A: f32[16, 16]):
 
 
 @proc
+def block_elimination(A: f32[16, 16]):
+    for k in seq(0, 16):
+        for i in seq(k + 1, 16):
+            A[i, k] = A[i, k] / A[k, k]
+            for j in seq(k + 1, 16):
+                A[i, j] += -A[i, k] * A[k, j]
+
+
+@proc
 def cut_loop(x: f32[10]):
     for i in seq(0, 10):
         x[i] = 1.0
@@ -394,6 +403,15 @@ def turn_result(B: f32[40, 40], A: f32[40, 40]):
         for j in seq(0, 40):
             for k in seq(j + 1, 40):
                 B[i, j] += B[i, k] * A[k, j]
+
+
+@proc
+def make_planar(C: f32[16, 16, 2], A: f32[16, 16, 2], B: f32[16, 16, 2]):
+    for i in seq(0, 16):
+        for j in seq(0, 16):
+            for k in seq(0, 16):
+                C[i, j, 0] += A[i, k, 0] * B[k, j, 0]
+                C[i, j, 1] += A[i, k, 1] * B[k, j, 0]
 
 
 @proc

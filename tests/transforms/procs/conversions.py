@@ -105,3 +105,14 @@ def copied_through_a_byte(n: size, y: i8[n], x: f32[n]):
     for i in seq(0, n):
         t[i] = x[i]
         y[i] = t[i]
+
+
+@proc
+def grey_by_way_of_integers(y: ui8[8], z: i32[8], x: ui8[8, 3], w: i32[8]):
+    for i in seq(0, 8):
+        r: f32
+        r = x[i, 0]
+        t: i32
+        t = 0.299 * r
+        y[i] = t + w[i]
+        z[i] = w[i] * w[i]

@@ -140,9 +140,69 @@ def both_sides(n: size, m: size, A: f32[n, n], B: f32[n, m], C: f32[n, m], b: f3
 
 
 @proc
+def both_sides_by_scalars(n: size, m: size, A: f32[n, n], B: f32[n, m], C: f32[n, m], b: f32):
+    for j in seq(0, m):
+        for i in seq(0, n):
+            scaled: f32
+            scaled = b * B[i, j]
+            below: f32
+            below = 0.0
+            for k in seq(0, i):
+                C[k, j] += scaled * A[i, k]
+                below += B[k, j] * A[i, k]
+            C[i, j] = b * C[i, j] + scaled * A[i, i] + b * below
+
+
+@proc
 def overwritten(n: size, m: size, A: f32[n, n], B: f32[n, m], C: f32[n, m]):
     for i in seq(0, n):
         for j in seq(0, m):
             for k in seq(0, n):
                 C[k, j] += B[i, j] * A[i, k]
             C[i, j] = 0.0
+
+
+@proc
+def complex_product(m: size, n: size, p: size, C: f32[m, n, 2], A: f32[m, p, 2], B: f32[p, n, 2]):
+    for i in seq(0, m):
+        for j in seq(0, n):
+            C[i, j, 0] = 0.0
+            C[i, j, 1] = 0.0
+            for k in seq(0, p):
+                C[i, j, 0] += A[i, k, 0] * B[k, j, 0] - A[i, k, 1] * B[k, j, 1]
+                C[i, j, 1] += A[i, k, 0] * B[k, j, 1] + A[i, k, 1] * B[k, j, 0]
+
+
+@proc
+def complex_square(C: f64[24, 24, 2], A: f64[24, 24, 2]):
+    for k in seq(0, 24):
+        for i in seq(0, 24):
+            for j in seq(0, 24):
+                C[i, j, 0] += A[i, k, 0] * A[k, j, 0] - A[i, k, 1] * A[k, j, 1]
+                C[i, j, 1] += A[i, k, 0] * A[k, j, 1] + A[i, k, 1] * A[k, j, 0]
+
+
+@proc
+def pixels_resized(n: size, Y: f32[2, n, n, 3], X: f32[2, 7, n, 3], w: f32[n, 7]):
+    for b in seq(0, 2):
+        for k in seq(0, 7):
+            for i in seq(0, n):
+                for j in seq(0, n):
+                    Y[b, i, j, 0] += w[i, k] * X[b, k, j, 0]
+                    Y[b, i, j, 2] += w[i, k] * X[b, k, j, 1]
+
+
+@proc
+def parts_by_a_loop(C: f32[24, 24, 2], A: f32[24, 24], B: f32[24, 24, 2]):
+    for i in seq(0, 24):
+        for j in seq(0, 24):
+            for k in seq(0, 24):
+                for c in seq(0, 2):
+                    C[i, j, c] += A[i, k] * B[k, j, c]
+
+
+@proc
+def complex_vector(y: f32[24, 2], A: f32[24, 24, 2], x: f32[24, 2]):
+    for i in seq(0, 24):
+        for j in seq(0, 24):
+            y[i, 0] += A[i, j, 0] * x[j, 0] - A[i, j, 1] * x[j, 1]

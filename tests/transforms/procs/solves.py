@@ -76,3 +76,43 @@ def lu_off_the_diagonal(n: size, A: f32[n, n]):
         for j in seq(i + 1, n):
             for k in seq(0, i):
                 A[i, j] += -A[i, k] * A[k, j]
+
+
+@proc
+def eliminated(n: size, A: f32[n, n]):
+    for k in seq(0, n):
+        for i in seq(k + 1, n):
+            A[i, k] = A[i, k] / A[k, k]
+            for j in seq(k + 1, n):
+                A[i, j] += -A[i, k] * A[k, j]
+
+
+@proc
+def eliminated_apart(n: size, A: f32[n, n]):
+    for k in seq(0, n):
+        for i in seq(k + 1, n):
+            A[i, k] = A[i, k] / A[k, k]
+        for i in seq(k + 1, n):
+            for j in seq(k + 1, n):
+                A[i, j] += -A[i, k] * A[k, j]
+
+
+@proc
+def eliminated_by_columns(n: size, A: f32[n, n]):
+    for k in seq(0, n):
+        inverse: f32
+        inverse = 1.0 / A[k, k]
+        for i in seq(k + 1, n):
+            A[i, k] = A[i, k] * inverse
+        for j in seq(k + 1, n):
+            for i in seq(k + 1, n):
+                A[i, j] += -A[i, k] * A[k, j]
+
+
+@proc
+def eliminated_by_the_last(n: size, A: f32[n, n]):
+    for k in seq(0, n):
+        for i in seq(k + 1, n):
+            A[i, k] = A[i, k] / A[k, n - 1]
+            for j in seq(k + 1, n):
+                A[i, j] += -A[i, k] * A[k, j]

@@ -91,6 +91,45 @@ def one_with_the_largest(n: size, top: f32, y: f32[n], x: f32[n]):
 
 
 @proc
+def one_of_two_sums(n: size, out: f32[3, 2], x: f32[3, n]):
+    for i in seq(0, 3):
+        s: f32
+        s = 0.25
+        q: f32
+        q = 1.0
+        for j in seq(0, n):
+            s += x[i, j]
+            q += x[i, j] * x[i, j]
+        out[i, 0] = s
+        out[i, 1] = q
+
+
+@proc
+def one_of_both_parts(n: size, s: f64[3, 4], a: f64[2, n], b: f64[2, n]):
+    for i in seq(0, n):
+        s[1, 0] += a[0, i] * b[0, i] - a[1, i] * b[1, i]
+        s[2, 3] += a[0, i] * b[1, i] + a[1, i] * b[0, i]
+
+
+@proc
+def one_of_sums_and_an_extreme(n: size, m: size, C: f32[m, 4], x: f32[n + 2], y: f32[n]):
+    for k in seq(0, m):
+        for i in seq(0, n):
+            y[i] = x[i] * 0.5
+            C[k, 2] += y[i]
+            C[k, 0] += y[i] * x[i + 2]
+            C[k, 3] = fmaxf(C[k, 3], y[i])
+
+
+@proc
+def one_of_three_types(n: size, s: f64, t: f32, u: i32, x: f32[n], y: i32[n]):
+    for i in seq(0, n):
+        s += x[i]
+        t += x[i] * x[i]
+        u += y[i]
+
+
+@proc
 def no_column(n: size, s: f32[1], x: f32[n, 2]):
     for i in seq(0, n):
         s[0] += x[i, 0]
@@ -133,3 +172,24 @@ def no_sum_of_the_one_before(n: size, s: f32, y: f32[n + 1], x: f32[n]):
     for j in seq(0, n):
         y[j + 1] = x[j]
         s += y[j]
+
+
+@proc
+def no_element_twice(n: size, s: f32[1], x: f32[n]):
+    for i in seq(0, n):
+        s[0] += x[i]
+        s[0] += x[i] * x[i]
+
+
+@proc
+def no_element_that_may_be_the_same(n: size, m: size, s: f32[m], x: f32[n]):
+    for i in seq(0, n):
+        s[0] += x[i]
+        s[m - 1] += x[i] * x[i]
+
+
+@proc
+def no_sum_of_another(n: size, s: f32[2], x: f32[n]):
+    for i in seq(0, n):
+        s[0] += x[i]
+        s[1] += x[i] * s[0]

@@ -31,6 +31,9 @@ for i in seq(0, n):                        for i in seq(0, n):
                                                        for k in seq(0, i):
                                                            y[k, j] += x[i, k] * w[i, j]
 ```
+
+A scalar that such a sum shares with the rest, as `t = a * w[i, j]` before the loop over `k`, gets
+an element for every iteration here, too.
 """
 
 from __future__ import annotations
@@ -39,15 +42,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from schedsearch.analysis.accesses import reads
-from schedsearch.analysis.ranges import bind_loops, bounds, ranges_of_args
+from schedsearch.analysis.ranges import Ranges, bind_loops, bounds, ranges_of_args
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.reductions import gaps, without_temporaries
+from schedsearch.transforms.blocks.reductions import gaps, used_again, without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
 from schedsearch.transforms.operators.outward import lengths, loops_around, never_negative
@@ -73,7 +75,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for found in _sums(proc):
         yield found.stmt, {}
     for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.Reduce) and _continued(proc, stmt):
+        if isinstance(stmt, q.Reduce) and _continued(proc, stmt) is not None:
             yield stmt, {"late": True}
 
 
@@ -86,13 +88,17 @@ def _sums(proc: q.Proc) -> Iterator[_Sum]:
         loops = _wanted(proc, direct or stmt)
         whole = direct is not None
         temporaries = tuple(_in_the_way(stmt, loops[: len(loops) - whole]))
-        shapes = [q.expr_vars(extent) for each in temporaries for extent in each.shape]
-        constant = not any(loop.iter in used for loop in loops for used in shapes)
-        indices = all(bounds(loop.lo, ranges)[0] >= 0 for loop in loops)
-        sizes = never_negative(loops[::-1], {loop.iter for loop in loops}, ranges)
-        plain = all(each.mem == "DRAM" for each in temporaries)
-        if temporaries and constant and indices and sizes and plain:
+        if temporaries and _expandable(temporaries, loops, ranges):
             yield _Sum(stmt, loops, whole, temporaries)
+
+
+def _expandable(temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges: Ranges) -> bool:
+    """Whether temporaries can have an element for every iteration of the loops around them."""
+    shapes = [q.expr_vars(extent) for each in temporaries for extent in each.shape]
+    constant = not any(loop.iter in used for loop in loops for used in shapes)
+    indices = all(bounds(loop.lo, ranges)[0] >= 0 for loop in loops)
+    sizes = never_negative(loops[::-1], {loop.iter for loop in loops}, ranges)
+    return constant and indices and sizes and all(each.mem == "DRAM" for each in temporaries)
 
 
 def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
@@ -109,25 +115,18 @@ def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
             kept.add(loop.iter)
         if len(kept) == DIMENSIONS:
             break
-    worthwhile = len(kept) == DIMENSIONS and _used_again(stmt, kept, loops)
+    worthwhile = len(kept) == DIMENSIONS and used_again(stmt, kept, loops)
     return tuple(loops) if worthwhile else ()
 
 
-def _used_again(stmt: q.Assign | q.Reduce, kept: set[q.Var], loops: Sequence[q.For]) -> bool:
-    """Whether each of two operands is used for several elements of the result, which `kept` are."""
-    reduced = {loop.iter for loop in loops} - kept
-    found = reduction(stmt)
-    terms = reads(found.term) if found else ()
-    operands = {read for read in terms if reduced & q.expr_vars(read)}
-    return sum(bool(kept - q.expr_vars(read)) for read in operands) > 1
-
-
-def _continued(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
-    """All loops around a sum that it depends on, the outermost first, if what comes after it in
-    them assigns to other elements of the result; none if not."""
+def _continued(proc: q.Proc, stmt: q.Reduce) -> _Sum | None:
+    """A sum with all loops around it that it depends on, the outermost first, if what comes after
+    it in them assigns to other elements of the result; None if not."""
     indices = frozenset().union(*map(q.expr_vars, stmt.idx))
     loops = [*loops_around(proc, stmt, before=inf)][::-1]
-    while loops and loops[0].iter not in indices | q.expr_vars(stmt.rhs):
+    used = q.expr_vars(stmt.rhs)
+    local = [s.buf for loop in loops for s in loop.body if isinstance(s, q.Alloc)]
+    while loops and loops[0].iter not in indices | used and not used & {*local}:
         del loops[0]
     kept = {loop.iter for loop in loops if loop.iter in indices}
     after = [s for loop in loops for s in loop.body[int(stmt.path[len(loop.path)]) + 1 :]]
@@ -135,8 +134,14 @@ def _continued(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
         s.idx for s in q.walk(tuple(after)) if isinstance(s, q.Assign) and s.buf == stmt.buf
     ]
     others = bool(assigned) and stmt.idx not in assigned
-    worthwhile = others and len(kept) >= DIMENSIONS and _used_again(stmt, kept, loops)
-    return tuple(loops) if worthwhile else ()
+    if not others or len(kept) < DIMENSIONS:
+        return None
+    temporaries = tuple(each for each in _in_the_way(stmt, tuple(loops)) if each.buf in used)
+    ranges = bind_loops(ranges_of_args(proc), proc.body)
+    if not _expandable(temporaries, tuple(loops), ranges):
+        return None
+    worthwhile = used_again(stmt, kept, loops, temporaries)
+    return _Sum(stmt, tuple(loops), False, temporaries) if worthwhile else None
 
 
 def _in_the_way(stmt: q.Assign | q.Reduce, loops: tuple[q.For, ...]) -> Iterator[q.Alloc]:
@@ -166,6 +171,15 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError("there is no such sum that temporaries keep with others")
     p = Cursors((yield None))
     stmt, loops = p.at(path), [p.at(loop.path) for loop in found.loops]
+    yield from _expand(p, found)
+    nest = [loop for loop in map(p.stmt, loops) if isinstance(loop, q.For)]
+    nest = nest[: len(nest) - found.whole]
+    for gap, lifts in gaps(nest, p.path(stmt)):
+        yield from p.do("fission", After(gap), lifts)
+
+
+def _expand(p: Cursors, found: _Sum) -> Steps:
+    """Give the temporaries an element for every iteration."""
     allocs = [p.at(temporary.path) for temporary in found.temporaries]
     for temporary, alloc in zip(found.temporaries, allocs, strict=True):
         around = [loop for loop in found.loops if len(loop.path) < len(temporary.path)][::-1]
@@ -173,20 +187,17 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         for loop in around:
             yield from p.do("expand_dim", alloc, show_affine(shape[loop.iter]), loop.iter.name)
             yield from p.do("lift_alloc", alloc)
-    nest = [loop for loop in map(p.stmt, loops) if isinstance(loop, q.For)]
-    nest = nest[: len(nest) - found.whole]
-    for gap, lifts in gaps(nest, p.path(stmt)):
-        yield from p.do("fission", After(gap), lifts)
 
 
 def _later(ast: q.Proc, path: q.Path) -> Steps:
     stmt = ast.by_path.get(path)
-    loops = _continued(ast, stmt) if isinstance(stmt, q.Reduce) else ()
-    if not loops:
+    found = _continued(ast, stmt) if isinstance(stmt, q.Reduce) else None
+    if found is None:
         raise RewriteError("there is no such sum that its loops go on with")
     p = Cursors((yield None))
     moved = p.at(path)
-    for depth in range(len(loops)):
+    yield from _expand(p, found)
+    for depth in range(len(found.loops)):
         nest = p.path(moved)[: len(path) - depth]
         around = p.ast.by_path[nest[:-1]]
         assert isinstance(around, q.For)

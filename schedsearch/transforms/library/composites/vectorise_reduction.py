@@ -31,7 +31,7 @@ for j in seq(0, n):
 
 Exo would not join registers in another order than that of the loop. The C of the instruction does,
 in `chains` registers, where the floating-point contract allows it; with `parts`, each on a thread
-(sums: `parallelize_reduction`). A sum beside assignments is one
+(sums: `parallelize_reduction`). A sum beside assignments, or beside other sums, is one
 instruction too, and takes no pass of its own:
 
 ```
@@ -83,9 +83,13 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         lanes = max(target.vector_bits // (8 * widest(loop.body)), 1)
         reduce = _reduction(proc, loop, lanes)
-        if reduce is None or (target.fp is FloatingPoint.STRICT and reduce.type in FLOATS):
+        if reduce is None:
             continue
-        shapes = [(1, n) for n in CHAINS if _covers(loop, lanes * n)][:2]
+        shared = _shared(loop)
+        if target.fp is FloatingPoint.STRICT and any(stmt.type in FLOATS for stmt in shared):
+            continue
+        most = MAX_REGISTERS // 2 // len(shared)
+        shapes = [(1, n) for n in CHAINS if n <= most and _covers(loop, lanes * n)][:2]
         if _in_one(loop, reduce):
             parts = target.threads if _for_threads(proc, loop, target) else 1
             for _, chains in shapes:
@@ -119,18 +123,24 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Assign | q.Reduce | N
         return None
     if any(op.registers for op in fused.operands):
         return None
-    if [op.moves for op in fused.operands if op.written].count(False) != 1:
+    shared = _shared(loop)
+    if not shared:
         return None
-    (reduce,) = (s for s in _writes(loop) if not any(loop.iter in q.expr_vars(i) for i in s.idx))
+    reduce = shared[0]
     if _in_one(loop, reduce) and trips(loop, ranges_at(proc, loop.path[:-1]))[0] < 1:
         return None  # instructions for `n` elements are for one at least
     around = [loop.iter.name, *(arg.var.name for arg in proc.args)]
     around += [outer.iter.name for outer in loops_at(proc, loop.path[:-1])]
     if len(set(around)) < len(around):
         return None  # windows are written with names
-    if isinstance(reduce, q.Reduce) and reduce.type not in PLAIN:
+    if any(isinstance(stmt, q.Reduce) and stmt.type not in PLAIN for stmt in shared):
         return None  # nor can registers of it be declared
     return reduce
+
+
+def _shared(loop: q.For) -> list[q.Assign | q.Reduce]:
+    """The statements that reduce into elements which all iterations share."""
+    return [s for s in _writes(loop) if not any(loop.iter in q.expr_vars(i) for i in s.idx)]
 
 
 def _writes(loop: q.For) -> list[q.Assign | q.Reduce]:

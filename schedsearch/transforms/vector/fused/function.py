@@ -43,11 +43,11 @@ def c_function(fused: Fused) -> str:
 @dataclass
 class _Function:
     """The function of one instruction: `c` says its values, and `sums` in which type each sum is
-    kept."""
+    kept, and for which element."""
 
     fused: Fused
     c: Values
-    sums: dict[int, str] = field(default_factory=dict)
+    sums: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def text(self) -> str:
         if self.fused.parts > 1:
@@ -60,14 +60,16 @@ class _Function:
         lanes = self.fused.lanes
         if self.fused.empty:  # masks are of one lane at least
             lines.append("    if (n < 1) return;")
-        for uid, kind in self.sums.items():
-            lines += [f"    {self.c.vec(kind)} {each} = {{0}};" for each in self.sum_registers(uid)]
+        for name, (kind, _) in self.sums.items():
+            kept = self.sum_registers(name)
+            lines += [f"    {self.c.vec(kind)} {each} = {{0}};" for each in kept]
         for stmt in extremes:
-            start = self.c.spread((f"*x{stmt.buf.uid}", stmt.type, False))[0]
-            kept = [extreme_register(stmt.buf, chain) for chain in range(self.fused.chains)]
+            start = self.c.spread((self.c.element(stmt.buf, stmt.idx), stmt.type, False))[0]
+            name = self.c.shared(stmt.buf, stmt.idx)
+            kept = [extreme_register(name, chain) for chain in range(self.fused.chains)]
             lines += [f"    {self.c.vec(stmt.type)} {each} = {start};" for each in kept]
         stores = any(op.written and op.moves for op in self.fused.operands)
-        in_chains = bool(extremes) or (bool(self.sums) and stores)
+        in_chains = bool(extremes) or (bool(self.sums) and stores) or len(self.sums) > 1
         if in_chains and self.fused.counted and not self.fused.whole:
             lines += self.counted_chains(body)
         elif self.fused.counted and not self.fused.whole:
@@ -80,10 +82,10 @@ class _Function:
             lines += [*(f"        {line}" for line in body), "    }"]
         else:
             lines += [f"    {line}" for line in body]
-        for uid, kind in self.sums.items():
-            total = " + ".join(self.sum_registers(uid))
+        for name, (kind, element) in self.sums.items():
+            total = " + ".join(self.sum_registers(name))
             total = f"{self.c.need(snippets.total(kind, lanes), kind)}({total})"
-            lines.append(f"    *x{uid} += {total};")
+            lines.append(f"    {element} += {total};")
         for stmt in extremes:
             lines += [f"    {line}" for line in self.joined(stmt)]
         lines.append("}")
@@ -102,7 +104,7 @@ class _Function:
         calls = parallel_parts(self.fused, uid, fused_name(single))
         lines = [f"static void {fused_name(self.fused)}(", f"    {', '.join(self.params())})", "{"]
         lines += [f"    {line}" for line in calls]
-        total = extreme_register(extreme.buf, 0)
+        total = extreme_register(self.c.shared(extreme.buf, extreme.idx), 0)
         lines.append(f"    {self.c.vec(extreme.type)} {total} = {start};")
         lines.append(f"    for (long p = 0; p < {self.fused.parts}; p++)")
         lines += [f"        {line}" for line in self.joins(extreme, [part])]
@@ -131,18 +133,18 @@ class _Function:
     def joined(self, stmt: q.Assign) -> Iterator[str]:
         """Join the chains of an extreme, then its lanes by halves: the statement itself says how,
         with a part of them in place of its term."""
-        kind, lanes, total = stmt.type, self.fused.lanes, extreme_register(stmt.buf, 0)
+        kind, lanes, name = stmt.type, self.fused.lanes, self.c.shared(stmt.buf, stmt.idx)
         turns = [lanes >> step for step in range(1, lanes.bit_length())]
-        parts = [extreme_register(stmt.buf, chain) for chain in range(1, self.fused.chains)]
+        total, *parts = (extreme_register(name, chain) for chain in range(self.fused.chains))
         parts += [f"{self.c.need(snippets.turned(kind, lanes, n), kind)}({total})" for n in turns]
         yield from self.joins(stmt, parts)
-        yield f"*x{stmt.buf.uid} = {total}[0];"
+        yield f"{self.c.element(stmt.buf, stmt.idx)} = {total}[0];"
 
     def joins(self, stmt: q.Assign, parts: Sequence[str]) -> Iterator[str]:
         """Join an extreme with that of each part, a register."""
         found, kind = reduction(stmt), stmt.type
         assert found is not None
-        self.c.chain, total = 0, extreme_register(stmt.buf, 0)
+        self.c.chain, total = 0, extreme_register(self.c.shared(stmt.buf, stmt.idx), 0)
         part = q.Var("part", _PART)
         value = with_part(stmt.rhs, found.term, q.Read(part, (), kind))
         again = self.c.convert(self.c.expr(value, promoted(kind)), kind)[0]
@@ -186,22 +188,23 @@ class _Function:
 
     def accumulate(self, stmt: q.Reduce, value: Value) -> str:
         kind = promoted(stmt.type)
-        self.sums[stmt.buf.uid] = kind
+        name = self.c.shared(stmt.buf, stmt.idx)
+        self.sums[name] = kind, self.c.element(stmt.buf, stmt.idx)
         text, _, _ = self.c.spread(self.c.convert(value, kind))
         if self.c.masked:
             first = self.c.need(snippets.first(kind, self.fused.lanes), kind)
             text = f"{first}({text}, {self.c.count})"
-        return f"{self.sum_registers(stmt.buf.uid)[self.c.chain]} += {text};"
+        return f"{self.sum_registers(name)[self.c.chain]} += {text};"
 
-    def sum_registers(self, uid: int) -> list[str]:
+    def sum_registers(self, name: str) -> list[str]:
         """What a sum is kept in, by chain."""
         chains = self.fused.chains
-        return [f"s{uid}"] if chains == 1 else [f"s{uid}_{chain}" for chain in range(chains)]
+        return [f"s{name}"] if chains == 1 else [f"s{name}_{chain}" for chain in range(chains)]
 
     def extreme(self, stmt: q.Assign, value: Value) -> str:
         """What a chain becomes; lanes beyond the last iteration stay as they are."""
         text = self.c.convert(value, stmt.type)[0]
-        register = extreme_register(stmt.buf, self.c.chain)
+        register = extreme_register(self.c.shared(stmt.buf, stmt.idx), self.c.chain)
         if self.c.masked:
             merge = self.c.need(snippets.masked_merge(stmt.type, self.fused.lanes), stmt.type)
             text = f"{merge}({text}, {register}, {self.c.count})"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -261,12 +262,25 @@ def _apart(accesses: ArrayAccesses) -> bool:
 
 
 def _only_reduces(accesses: ArrayAccesses) -> bool:
-    """Whether all that the loop does with an element is to reduce into it."""
-    (stmt, *others), (place, *elsewhere) = accesses.writes, accesses.places
-    own = [read for read in reads(stmt.rhs) if read.buf == stmt.buf]
-    known = isinstance(stmt, q.Assign) or not own
-    within = len(elsewhere) == len(own) and not set(elsewhere) - {place}
-    return not others and known and within and reduction(stmt) is not None
+    """Whether all that the loop does with each element is to reduce into it, in one statement."""
+    own = 0
+    for stmt in accesses.writes:
+        read = [read.idx for read in reads(stmt.rhs) if read.buf == stmt.buf]
+        if reduction(stmt) is None or any(idx != stmt.idx for idx in read):
+            return False
+        if read and isinstance(stmt, q.Reduce):
+            return False
+        own += len(read)
+    if len(accesses.places) != len(accesses.writes) + own:
+        return False  # another statement reads one
+    pairs = combinations([stmt.idx for stmt in accesses.writes], 2)
+    return all(_other_element(one, other) for one, other in pairs)
+
+
+def _other_element(one: Indices, other: Indices) -> bool:
+    """Whether two places are never the same."""
+    distances = [a - b for a, b in zip(one, other, strict=True)]
+    return any(each.is_const and each.const for each in distances)
 
 
 def _moves(idx: Indices, lane: q.Var) -> bool | None:

@@ -52,6 +52,18 @@ class Values:
         """Whether it is an operand that the lanes share."""
         return buf.uid < len(self.fused.operands) and not self.fused.operands[buf.uid].moves
 
+    def shared(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
+        """The name of one element that the lanes share: its array's number, and where it is."""
+        if self.fused.operands[buf.uid].places:
+            return f"{buf.uid}_place{place_of(idx)}"
+        offsets = [index.const for index in idx]
+        return f"{buf.uid}_at{'_'.join(map(str, offsets))}" if any(offsets) else str(buf.uid)
+
+    def element(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
+        """C of an element that the lanes share."""
+        address = self.address(buf, idx)
+        return f"*({address})" if " " in address else f"*{address}"
+
     def expr(self, expr: q.Expr, kind: str) -> Value:
         match expr:
             case q.Const():
@@ -91,7 +103,7 @@ class Values:
             return f"x{uid}", kind, True
         op = self.fused.operands[uid]
         if self.fixed(read.buf) and op.written:
-            return extreme_register(read.buf, self.chain), kind, True
+            return extreme_register(self.shared(read.buf, read.idx), self.chain), kind, True
         if by_value(op):
             return f"x{uid}", kind, False
         if op.registers:
@@ -143,9 +155,9 @@ class Values:
         return f"{self.need(snippets.spread(kind, self.fused.lanes), kind)}({text})", kind, True
 
 
-def extreme_register(buf: q.Var, chain: int) -> str:
-    """The register of an operand that all lanes are reduced to."""
-    return f"m{buf.uid}_{chain}"
+def extreme_register(shared: str, chain: int) -> str:
+    """The register of an element that all lanes are reduced to."""
+    return f"m{shared}_{chain}"
 
 
 def _constant(value: bool | int | float, kind: str) -> str:
