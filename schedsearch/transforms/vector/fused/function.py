@@ -207,7 +207,7 @@ class _Function:
         assert found is not None
         zero: Value = (f"({self.c.vec(kind)}){{0}}", kind, True)
         free = self.c.spread(self.c.expr(found.free, kind)) if found.free else zero
-        helper = self.c.need(linear(kind, self.fused.lanes), kind)
+        helper = self.c.need(linear(kind, self.fused.lanes, found.known), kind)
         return self.write(stmt, (f"{helper}({free[0]}, b, &c)", kind, True))
 
     def accumulate(self, stmt: q.Reduce, value: Value) -> str:

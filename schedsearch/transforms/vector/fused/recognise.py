@@ -1,7 +1,7 @@
 """Which loops are one instruction per register, and which instruction.
 
 `fuse` recognises a loop whose iterations are independent (or only add to what the loop does
-not move, or take its minimum or maximum, or are a linear recurrence) and describes it without names.
+not move, take its minimum or maximum, or are a linear recurrence) and describes it without names.
 
 Exo does not check that the C of an instruction does the same as the loop: it is proved here.
 Statements are carried out one after the other on all lanes, so that a lane of an array that is

@@ -4,13 +4,14 @@ In a register each lane adds what is one lane below, `b` times, then two, `b * b
 `log2(lanes)` steps (Hillis and Steele, CACM 1986). Then all of them add the last result before the
 register times powers of `b`. One register waits for the one before it with one multiply-add.
 
-The powers of a `b` above 1 may be infinite where no result is, so the lanes of those are computed
-one after the other.
+The powers of a `b` above 1 may be infinite where no result is. Of such a number there is no
+instruction; where `b` is known in the call only, the lanes are computed one after the other then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import add, mul, sub, truediv
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
@@ -27,7 +28,8 @@ Place = tuple[q.Var, tuple[q.Affine, ...]]
 class Recurrence:
     """The right side of `y[l] = ...` as `free + factor * before`, `before` being `y[l - 1]`.
 
-    No `free` is 0. `added`: the factor is 1, written as no product."""
+    No `free` is 0. `added`: the factor is 1, written as no product. `known`: it is a number, of 1
+    at most."""
 
     before: q.Read
     factor: q.Expr
@@ -36,6 +38,10 @@ class Recurrence:
     @property
     def added(self) -> bool:
         return self.factor == _ONE
+
+    @property
+    def known(self) -> bool:
+        return _number(self.factor) is not None
 
 
 _ONE = q.Const(1.0, "")
@@ -49,9 +55,11 @@ def recurrence(stmt: q.Assign | q.Reduce, along: q.Var) -> Recurrence | None:
     if before is None or any(read.type != stmt.type for read in reads(stmt.rhs)):
         return None
     found = _split(stmt.rhs, before, along)
-    if found is None or found[0] is None:
+    factor, free = found or (None, None)
+    if factor is None:
         return None
-    factor, free = found
+    if abs(_number(factor) or 0.0) > 1.0:
+        return None
     if any(read.buf == stmt.buf for read in reads(factor)):
         return None  # the loop may change it
     if isinstance(stmt, q.Reduce):
@@ -136,20 +144,40 @@ def _scaled(expr: q.BinOp, part: q.Expr | None, other: q.Expr) -> q.Expr | None:
     return part and q.BinOp(expr.op, part, other, expr.type)
 
 
-def linear(kind: str, lanes: int) -> Snippet:
-    """`c = r[l] = a[l] + b * c` in every lane, one after the other."""
+def _number(expr: q.Expr) -> float | None:
+    """The value of an expression of numbers alone."""
+    match expr:
+        case q.Const():
+            return float(expr.value)
+        case q.USub():
+            value = _number(expr.arg)
+            return value and -value
+        case q.BinOp():
+            left, right = _number(expr.lhs), _number(expr.rhs)
+            if left is None or right is None or (expr.op == "/" and not right):
+                return None
+            return float({"+": add, "-": sub, "*": mul, "/": truediv}[expr.op](left, right))
+        case _:
+            return None
+
+
+def linear(kind: str, lanes: int, known: bool) -> Snippet:
+    """`c = r[l] = a[l] + b * c` in every lane, one after the other. `known`: `b` is 1 at most."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     one = "1.0f" if kind == "f32" else "1.0"
     steps = []
     for by in (1 << turn for turn in range(lanes.bit_length() - 1)):
         order = ", ".join(str(lanes - by + lane) for lane in range(lanes))
         steps.append(f"a += p[{by - 1}] * __builtin_shufflevector(({vec}){{0}}, a, {order});")
-    body = [
-        f"{vec} p, r;",
+    in_turn = [
         f"if (b < -{one} || b > {one}) {{",
         f"    for (int l = 0; l < {lanes}; l++) r[l] = *c = a[l] + b * *c;",
         "    return r;",
         "}",
+    ]
+    body = [
+        f"{vec} p, r;",
+        *([] if known else in_turn),
         "p[0] = b;",
         f"for (int l = 1; l < {lanes}; l++) p[l] = p[l - 1] * b;",
         *steps,
@@ -158,4 +186,5 @@ def linear(kind: str, lanes: int) -> Snippet:
         "return r;",
     ]
     params = f"{vec} a, {element} b, {element} *c"
-    return function(f"{vec}_recurrence", vec, params, "\n    ".join(body))
+    name = f"{vec}_recurrence{'' if known else '_any'}"
+    return function(name, vec, params, "\n    ".join(body))
