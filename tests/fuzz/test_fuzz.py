@@ -78,7 +78,8 @@ SELDOM = {
 """Hardly one of 1,200 drawn procedures has a place for them: register blocks leave no edges any
 more, and two products in a procedure, sums of triangles, of two products, or of products of three
 arrays that a loop uses again are not drawn, nor copies of rows to columns, nor rows that depend on
-the rows before them, nor loops that overwrite what they read throughout, nor recurrences, nor windows over borders.
+the rows before them, nor loops that overwrite what they read throughout, nor windows over borders,
+nor recurrences along a row.
 Procedures of their own are compared with their meaning: `test_block_edges.py`,
 `test_block_solve.py`, `test_cut_apart.py`, `test_cut_borders.py`, `test_cut_triangle.py`,
 `test_fold_operand.py`, `test_interchange_triangle.py`, `test_isolate_sum.py`, `test_skew.py`,
