@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from schedsearch.analysis.walkers import loops
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import ArgValue, Rewrite, Trace
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
@@ -54,6 +56,9 @@ def skewed(name: str, depth: int = 0, **args: ArgValue) -> Any:
             [{"t": t, "n": n} for t, n in ((1, 1), (2, 3), (5, 7), (9, 18))],
         ),
         ("staggered", {1}, [{}]),
+        ("with_a_source", {1}, [{}]),
+        ("with_residuals", {1}, [{}]),
+        ("with_one_sum", {1}, [{}]),
     ],
 )
 def test_the_meaning_stays(
@@ -107,9 +112,32 @@ def test_the_next_larger_lag_is_legal(name: str, lag: int) -> None:
     assert skewed(name, lag=lag)
 
 
-@pytest.mark.parametrize("name", ["in_cache", "apart", "turned", "triangle"])
+@pytest.mark.parametrize(
+    "name", ["in_cache", "apart", "turned", "triangle", "with_an_array_of_its_own"]
+)
 def test_others_are_not_proposed(name: str) -> None:
     assert not proposed(name)
+
+
+def test_what_comes_before_the_rows_stays_before_them() -> None:
+    before = [dict(each.args).get("before") for each in proposed("with_a_source")]
+    assert before == [1, 1, 1]
+    with pytest.raises(RewriteError, match="no loop over rows"):
+        skewed("with_residuals")
+
+
+def test_what_comes_before_may_need_all_rows() -> None:
+    with pytest.raises(RewriteError, match="Cannot fission"):
+        skewed("with_an_end_that_begins", factor=2, before=1)
+
+
+@pytest.mark.parametrize(("name", "kept"), [("with_residuals", True), ("with_one_sum", False)])
+def test_only_a_sum_over_all_steps_gets_another_order(name: str, kept: bool) -> None:
+    original, (rewrite, *_) = PROCEDURES[name], proposed(name)
+    ast = mirror(original)
+    assert apply(original, ast, rewrite, FloatingPoint.REASSOCIATE)
+    with nullcontext() if kept else pytest.raises(RewriteError):
+        assert apply(original, ast, rewrite, FloatingPoint.STRICT)
 
 
 def test_independent_recurrences_are_jammed() -> None:
@@ -123,6 +151,9 @@ def test_independent_recurrences_are_jammed() -> None:
         ({"factor": 1}, "from 2 to"),
         ({"factor": True}, "from 2 to"),
         ({"lag": 0}, "from 1 to"),
+        ({"before": -1}, "whole number"),
+        ({"before": True}, "whole number"),
+        ({"before": 7}, "no loop over rows"),
         ({"factor": 14}, "only 13 iterations"),
         ({"factor": 8, "lag": 9}, "too short"),
     ],

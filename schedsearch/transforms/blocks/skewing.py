@@ -56,12 +56,15 @@ class Distance:
         return -(-(1 - self.steps) // self.rows)
 
 
-def rows_of(stmt: q.Stmt | None) -> Rows | None:
-    """The rows of a loop, if all of its body are rows of the same length in every iteration."""
+def rows_of(stmt: q.Stmt | None, before: int = 0) -> Rows | None:
+    """The rows of a loop, if all of its body after the first statements are rows of the same length
+    in every iteration."""
     if not isinstance(stmt, q.For) or stmt.parallel:
         return None
-    nests = tuple(each for each in stmt.body if isinstance(each, q.For) and not each.parallel)
-    if len(nests) < len(stmt.body):
+    nests = tuple(
+        each for each in stmt.body[before:] if isinstance(each, q.For) and not each.parallel
+    )
+    if not nests or len(nests) < len(stmt.body) - before:
         return None
     if any(stmt.iter in q.expr_vars(nest.lo) | q.expr_vars(nest.hi) for nest in nests):
         return None
@@ -95,7 +98,7 @@ def may_be_long(proc: q.Proc, path: q.Path, length: q.Affine) -> bool:
 
 def distances(rows: Rows) -> list[Distance] | None:
     """Between accesses of the same elements, one of which writes. Of those that are repeated from
-    row to row the nearest. None if they are not known."""
+    row to row the nearest. None if they are not known. What is only added to has any order."""
     own = {stmt.buf for stmt in q.walk(rows.nests) if isinstance(stmt, q.Alloc)}
     found = dict.fromkeys(
         (number, access)
@@ -103,7 +106,7 @@ def distances(rows: Rows) -> list[Distance] | None:
         for access in accesses(nest.body)
         if access.buf not in own
     )
-    written = {access.buf for _, access in found if access.writes}
+    written = {access.buf for _, access in found if access.writes} - _only_added_to(rows.nests)
     shared = [(number, access) for number, access in found if access.buf in written]
     result: list[Distance] = []
     for (s, first), (t, second) in product(shared, repeat=2):
@@ -113,6 +116,16 @@ def distances(rows: Rows) -> list[Distance] | None:
                 return None
             result += between
     return result
+
+
+def _only_added_to(body: tuple[q.Stmt, ...]) -> set[q.Var]:
+    sums = {stmt.buf for stmt in q.walk(body) if isinstance(stmt, q.Reduce)}
+    for stmt in q.walk(body):
+        used = q.used_vars((stmt,)) if isinstance(stmt, q.Call | q.WindowStmt) else set()
+        if isinstance(stmt, q.Assign):
+            used = {stmt.buf}
+        sums -= used
+    return sums - {access.buf for access in accesses(body) if not access.writes}
 
 
 def _between(

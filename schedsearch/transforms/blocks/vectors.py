@@ -25,11 +25,12 @@ def use_instruction(
     whole: bool = False,
     chains: int = 1,
     parts: int = 1,
+    in_turn: bool = False,
 ) -> Steps:
     """Make the loop at `path` an instruction."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
-    fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts)
+    fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn)
     if fused is None:
         raise RewriteError("the divided loop has no vector form")
     yield from p.do("replace", At(path), fused)

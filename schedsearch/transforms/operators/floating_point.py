@@ -41,7 +41,8 @@ from schedsearch.transforms.operators.ops import (
     Parts,
     run_op,
 )
-from schedsearch.transforms.vector.fused.model import Fused, reduced
+from schedsearch.transforms.vector.fused.model import LANE, Fused, reduced
+from schedsearch.transforms.vector.fused.recurrences import recurrence
 from schedsearch.transforms.vector.instruction_sets import find
 
 _HARMLESS = frozenset(
@@ -125,6 +126,8 @@ def refusal(ast: q.Proc, op: Op, fp: FloatingPoint) -> str | None:
             if not isinstance(first, Index | Condition):
                 return "nobody has shown that the new expression rounds as the old one"
         case Op("replace", (_, Fused() as fused, *_)):
+            if fused.recurrence and (strict or not _only_added(fused)):
+                return "terms would be multiplied by powers of a factor, or added in another order"
             if strict and reduces_lanes(fused):
                 return "the lanes' results would be joined in another order"
             if any(not found.steady for found in map(reduction, reduced(fused)) if found):
@@ -203,6 +206,14 @@ def _adds_floats(ast: q.Proc) -> bool:
 def reduces_lanes(fused: Fused) -> bool:
     """Whether it reduces the floating-point values of all lanes to one element."""
     return any({stmt.type, _kind(stmt)} & FLOATS for stmt in reduced(fused))
+
+
+def _only_added(fused: Fused) -> bool:
+    """Whether a recurrence is a sum that goes on."""
+    (stmt,) = fused.body
+    assert isinstance(stmt, q.Assign | q.Reduce)
+    found = recurrence(stmt, LANE)
+    return found is not None and found.added
 
 
 def loses_rounding(fused: Fused) -> bool:

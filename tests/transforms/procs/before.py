@@ -483,3 +483,10 @@ def skew(a: f64[18, 42]):
     for i in seq(0, 17):
         for j in seq(0, 40):
             a[i + 1, j + 1] = 0.5 * a[i + 1, j] + 0.25 * a[i, j + 2]
+
+
+@proc
+def vectorise_recurrence(a: f32[4, 42], x: f32[4, 40]):
+    for i in seq(0, 4):
+        for j in seq(0, 40):
+            a[i, j + 1] = 0.5 * (a[i, j] + a[i, j + 2]) + x[i, j]

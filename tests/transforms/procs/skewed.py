@@ -75,6 +75,73 @@ def staggered(x: f64[41, 16], y: f64[41, 16], z: f64[41, 16]):
 
 
 @proc
+def with_a_source(x: f64[42, 16], y: f64[42, 16], source: f64[9]):
+    for t in seq(0, 9):
+        for j in seq(0, 16):
+            y[0, j] = source[t]
+        for i in seq(1, 41):
+            for j in seq(0, 15):
+                y[i, j] += x[i - 1, j] - x[i, j]
+        for i in seq(0, 41):
+            for j in seq(0, 15):
+                x[i, j] += y[i, j + 1] - y[i + 1, j]
+
+
+@proc
+def with_residuals(A: f64[42, 16], B: f64[42, 16], r: f64[9]):
+    for t in seq(0, 9):
+        r[t] = 0.0
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                B[i, j] = A[i - 1, j] - A[i + 1, j] + A[i, j - 1]
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                r[t] += B[i, j] - A[i, j]
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                A[i, j] = B[i, j]
+
+
+@proc
+def with_one_sum(A: f64[42, 16], B: f64[42, 16], r: f64):
+    for _t in seq(0, 9):
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                B[i, j] = A[i - 1, j] - A[i + 1, j] + A[i, j - 1]
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                r += B[i, j] - A[i, j]
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                A[i, j] = B[i, j]
+
+
+@proc
+def with_an_end_that_begins(A: f64[42, 16], B: f64[42, 16]):
+    for _t in seq(0, 9):
+        for j in seq(0, 16):
+            A[0, j] = A[40, j]
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                B[i, j] = A[i - 1, j] - A[i + 1, j] + A[i, j - 1]
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                A[i, j] = B[i, j]
+
+
+@proc
+def with_an_array_of_its_own(A: f64[42, 16]):
+    for _t in seq(0, 9):
+        B: f64[42, 16]
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                B[i, j] = A[i - 1, j] - A[i + 1, j] + A[i, j - 1]
+        for i in seq(1, 41):
+            for j in seq(1, 15):
+                A[i, j] = B[i, j]
+
+
+@proc
 def in_cache(A: f64[8, 16], B: f64[8, 16]):
     for _t in seq(0, 9):
         for i in seq(1, 7):

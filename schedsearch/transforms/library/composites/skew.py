@@ -18,7 +18,9 @@ steps behind the one before it, are as many chains of dependent operations side 
 
 The outer loop may also be time, its body nests that are swept one after the other (`B = f(A)`,
 then `A = f(B)`). Each is a row, and its step a line or a plane. Then `factor` steps of time are
-made of a line while it is in cache, and the steps stay loops.
+made of a line while it is in cache, and the steps stay loops. `before` statements of its body
+come before the nests (a source on the border). They stay with the steps before all rows are under
+way.
 
 Rows are shifted by `lag` times their number and cut where all of them are under way. A step of
 one row is not moved before what it needs of others: Exo proves it of each operator, and refuses
@@ -36,6 +38,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
+from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import longest_extent
 from schedsearch.transforms.blocks.skewing import (
@@ -65,8 +68,7 @@ MAX_STATEMENTS = 64
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        rows = rows_of(loop)
-        lag = _lag(proc, target, loop, rows) if rows else 0
+        before, rows, lag = _found(proc, target, loop)
         if rows is None or not lag:
             continue
         for factor in ROWS if rows.scalar else TIMES:
@@ -74,7 +76,23 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             long = ends and may_be_long(proc, loop.path, ends[1] - ends[0])
             small = not rows.scalar or factor * statement_count(loop.body) <= MAX_STATEMENTS
             if long and small and factor <= longest_extent(proc, loop):
-                yield loop, {"factor": factor, "lag": lag}
+                first: dict[str, ArgValue] = {"before": before} if before else {}
+                yield loop, {"factor": factor, "lag": lag, **first}
+
+
+def _found(proc: q.Proc, target: Target, loop: q.For) -> tuple[int, Rows | None, int]:
+    """The rows after the fewest other statements that leave known distances, and their lag."""
+    for before in range(len(loop.body)):
+        rows = rows_of(loop, before)
+        if rows and distances(rows) is not None:
+            apart = not _declared(loop.body[:before]) & q.used_vars(rows.nests)
+            return before, rows, _lag(proc, target, loop, rows) if apart else 0
+    return 0, None, 0
+
+
+def _declared(stmts: tuple[q.Stmt, ...]) -> set[q.Var]:
+    """What cannot be parted from those that use it."""
+    return {stmt.buf for stmt in stmts if isinstance(stmt, q.Alloc)}
 
 
 def _lag(proc: q.Proc, target: Target, loop: q.For, rows: Rows) -> int:
@@ -96,8 +114,10 @@ def _again(proc: q.Proc, target: Target, loop: q.For) -> bool:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    loop = ast.by_path.get(path)
-    rows = rows_of(loop)
+    loop, before = ast.by_path.get(path), args.get("before", 0)
+    if not (type(before) is int and before >= 0):
+        raise RewriteError("a whole number of statements is before the rows")
+    rows = rows_of(loop, before)
     if rows is None or not isinstance(loop, q.For):
         raise RewriteError("there is no loop over rows of the same length")
     factor, lag = args["factor"], args["lag"]
@@ -119,7 +139,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield from p.do("specialize", At(path), (condition,))
         path = (*path, 0)
     inner, count, outer = loop.iter.name, len(rows.nests), p.at(path)
-    heads = [p.at((*path, number)) for number in range(count)]
+    heads = [p.at((*path, before + number)) for number in range(count)]
     if loop.lo != q.Affine(0):
         yield from p.do("shift_loop", outer, 0)
         yield from p.do("simplify")

@@ -23,6 +23,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.transforms.vector.fused import snippets
 from schedsearch.transforms.vector.fused.model import (
+    LANE,
     Fused,
     arithmetic,
     by_value,
@@ -32,6 +33,7 @@ from schedsearch.transforms.vector.fused.model import (
     strides,
 )
 from schedsearch.transforms.vector.fused.parts import parallel_parts
+from schedsearch.transforms.vector.fused.recurrences import linear, recurrence
 from schedsearch.transforms.vector.fused.values import Value, Values, extreme_register
 
 
@@ -68,8 +70,11 @@ class _Function:
             name = self.c.shared(stmt.buf, stmt.idx)
             kept = [extreme_register(name, chain) for chain in range(self.fused.chains)]
             lines += [f"    {self.c.vec(stmt.type)} {each} = {start};" for each in kept]
+        if self.fused.recurrence:
+            lines += [f"    {line}" for line in self.begin_recurrence()]
         stores = any(op.written and op.moves for op in self.fused.operands)
-        in_chains = bool(extremes) or (bool(self.sums) and stores) or len(self.sums) > 1
+        several = bool(extremes) or (bool(self.sums) and stores) or len(self.sums) > 1
+        in_chains = several or self.fused.recurrence
         if in_chains and self.fused.counted and not self.fused.whole:
             lines += self.counted_chains(body)
         elif self.fused.counted and not self.fused.whole:
@@ -170,6 +175,9 @@ class _Function:
             case q.Assign() | q.Reduce():
                 kind = arithmetic(stmt)
                 assert kind is not None
+                if self.fused.recurrence:
+                    yield self.recur(stmt)
+                    return
                 value = self.c.expr(stmt.rhs, kind)
                 if isinstance(stmt, q.Assign) and self.c.fixed(stmt.buf):
                     yield self.extreme(stmt, value)
@@ -185,6 +193,25 @@ class _Function:
                     yield self.write(stmt, value)
             case _:
                 raise AssertionError(stmt)
+
+    def begin_recurrence(self) -> Iterator[str]:
+        """The factor `b`, and the result `c` before the first one."""
+        (stmt,) = self.fused.body
+        assert isinstance(stmt, q.Assign | q.Reduce)
+        found, kind = recurrence(stmt, LANE), ELEMENT_TYPES[stmt.type].c
+        assert found is not None
+        *outer, last = found.before.idx
+        first = (*outer, last - q.as_affine(LANE))
+        yield f"const {kind} b = {self.c.expr(found.factor, stmt.type)[0]};"
+        yield f"{kind} c = *({self.c.address(found.before.buf, first)});"
+
+    def recur(self, stmt: q.Assign | q.Reduce) -> str:
+        found, kind = recurrence(stmt, LANE), stmt.type
+        assert found is not None
+        zero: Value = (f"({self.c.vec(kind)}){{0}}", kind, True)
+        free = self.c.spread(self.c.expr(found.free, kind)) if found.free else zero
+        helper = self.c.need(linear(kind, self.fused.lanes, found.known), kind)
+        return self.write(stmt, (f"{helper}({free[0]}, b, &c)", kind, True))
 
     def accumulate(self, stmt: q.Reduce, value: Value) -> str:
         kind = promoted(stmt.type)

@@ -52,7 +52,8 @@ class Fused:
     yet loads all lanes of what it only reads: windows have elements for them. The minimum or
     maximum over the lanes is taken in as many `chains` at once, which hides the latency of each,
     and in as many `parts`, each on a thread. `empty`: a `whole` instruction may be given no
-    iteration, as in the first row of a triangle that ends before the diagonal.
+    iteration, as in the first row of a triangle that ends before the diagonal. `recurrence`: each
+    lane needs the result of the one before it (`recurrences.py`).
     """
 
     lanes: int
@@ -64,6 +65,7 @@ class Fused:
     chains: int = 1
     parts: int = 1
     empty: bool = False
+    recurrence: bool = False
 
     def reads_whole(self, op: Operand) -> bool:
         """Whether an operand is read beyond the iterations that are done."""
@@ -142,6 +144,7 @@ def fused_name(fused: Fused) -> str:
     shape += f" {fused.chains} chains" if fused.chains > 1 else ""
     shape += f" {fused.parts} parts" if fused.parts > 1 else ""
     shape += " empty" * fused.empty
+    shape += " recurrence" * fused.recurrence
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])

@@ -1,7 +1,7 @@
 """Which loops are one instruction per register, and which instruction.
 
 `fuse` recognises a loop whose iterations are independent (or only add to what the loop does
-not move, or take its minimum or maximum) and describes it without names.
+not move, take its minimum or maximum, or are a linear recurrence) and describes it without names.
 
 Exo does not check that the C of an instruction does the same as the loop: it is proved here.
 Statements are carried out one after the other on all lanes, so that a lane of an array that is
@@ -10,7 +10,7 @@ written may be accessed by that lane only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -37,6 +37,7 @@ from schedsearch.transforms.vector.fused.model import (
     place_index,
     reduced,
 )
+from schedsearch.transforms.vector.fused.recurrences import recurrence
 from schedsearch.transforms.vector.registers import register_kind
 
 MAX_LANES = 64
@@ -50,12 +51,14 @@ def fuse(
     whole: bool = False,
     chains: int = 1,
     parts: int = 1,
+    in_turn: bool = False,
 ) -> Fused | None:
     """The instruction for `loop`, whatever its bounds are; None if there is none.
 
     `loop` may also be a constant loop over registers, with the loop over lanes inside. `whole`:
     the counted instruction should load all lanes, which it does where arrays have as many
-    elements. `chains` and `parts`: of minima and maxima.
+    elements. `chains` and `parts`: of minima and maxima. `in_turn`: iterations need the result of
+    the one before, as a linear recurrence.
     """
     outer, copies = None, 1
     if len(loop.body) == 1 and isinstance(loop.body[0], q.For) and not counted:
@@ -72,6 +75,8 @@ def fuse(
         return None
     if any(alloc.shape or alloc.type not in VECTORS for alloc in allocs):
         return None
+    if in_turn and (not counted or allocs or not _recurs(simple, loop)):
+        return None
     locals_ = {alloc.buf for alloc in allocs}
     places: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
     for stmt in simple:
@@ -85,7 +90,7 @@ def fuse(
     given: dict[q.Var, Given] = {}
     for uid, buf in enumerate(buffers):
         accesses = ArrayAccesses(
-            tuple(places[buf]), [s for s in simple if s.buf == buf], loop, outer
+            tuple(places[buf]), [s for s in simple if s.buf == buf], loop, outer, in_turn
         )
         found = buf in arrays and as_operand(uid, arrays[buf], accesses, lanes)
         if not found:
@@ -95,12 +100,18 @@ def fuse(
         given[alloc.buf] = scalar(len(given))
     body = tuple(_renamed(stmt, given) for stmt in loop.body)
     operands = tuple(given[buf].operand for buf in buffers)
-    fused = Fused(lanes, counted, operands, body, copies, counted and whole, chains, parts)
+    fused = Fused(
+        lanes, counted, operands, body, copies, counted and whole, chains, parts, recurrence=in_turn
+    )
     if any(stmt.type == "f16" for stmt in reduced(fused)):
         return None  # each addition rounds to f16
     if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
         return replace(fused, whole=False)
     return replace(fused, empty=fused.whole and _starts_empty(proc, loop))
+
+
+def _recurs(simple: Sequence[q.Assign | q.Reduce], loop: q.For) -> bool:
+    return len(simple) == 1 and recurrence(simple[0], loop.iter) is not None
 
 
 def _starts_empty(proc: q.Proc, loop: q.For) -> bool:
@@ -202,12 +213,14 @@ Indices = tuple[q.Affine, ...]
 @dataclass(frozen=True)
 class ArrayAccesses:
     """How a loop accesses one array: where, in which order; the statements that write it;
-    the loop over lanes, and that over registers if there is one."""
+    the loop over lanes, and that over registers if there is one. `in_turn`: lanes may read what the
+    one before wrote."""
 
     places: tuple[Indices, ...]
     writes: list[q.Assign | q.Reduce]
     loop: q.For
     outer: q.For | None
+    in_turn: bool = False
 
     @property
     def moves(self) -> list[bool | None]:
@@ -237,7 +250,7 @@ def as_operand(uid: int, array: Array, accesses: ArrayAccesses, lanes: int) -> G
         return None
     if any(len(place) != len(array.shape) for place in accesses.places):
         return None
-    if not _apart(accesses):
+    if not (accesses.in_turn or _apart(accesses)):
         return None
     if register_kind(array.mem) is not None:
         return _register(uid, array, accesses, lanes)
@@ -247,7 +260,10 @@ def as_operand(uid: int, array: Array, accesses: ArrayAccesses, lanes: int) -> G
         accesses.outer.iter in q.expr_vars(index) for place in accesses.places for index in place
     ):
         return None
-    return _window(uid, array, accesses) or _whole(uid, array, accesses)
+    window = _window(uid, array, accesses)
+    if window or (accesses.in_turn and accesses.writes):
+        return window
+    return _whole(uid, array, accesses)
 
 
 def _apart(accesses: ArrayAccesses) -> bool:

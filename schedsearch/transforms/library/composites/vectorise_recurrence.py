@@ -1,0 +1,85 @@
+"""Carry out a loop whose iterations need the result of the one before in vector registers.
+
+```
+for j in seq(0, n):
+    a[i, j + 1] = (
+        0.5 * (a[i, j] + a[i, j + 2])   ->   vec_f64x8_mul_..., n elements of a[i, 0:n + 2]
+        + x[i, j]
+    )
+```
+
+For one assignment or reduction that is linear in the element before, by a factor that is the same
+in all iterations: sweeps of Gauss-Seidel, filters, running sums. All else of the expression is
+computed for a whole register first. Then each lane adds those below it times powers of the factor,
+and one register waits for the one before it with one multiply-add instead of `lanes` times a whole
+expression.
+
+The instruction is for one iteration at least; a loop that may have none is kept for that case.
+Powers of a factor are further from the order as written than a sum: only `fast` allows them. A
+sum without a factor is one in another order, which `reassociate` allows, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schedsearch.analysis.ranges import ranges_at, trips
+from schedsearch.analysis.walkers import loops
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine
+from schedsearch.transforms.blocks.skewing import may_be_long
+from schedsearch.transforms.blocks.vectors import use_instruction
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
+from schedsearch.transforms.vector.fused.model import widest
+from schedsearch.transforms.vector.fused.recognise import fuse
+from schedsearch.transforms.vector.fused.recurrences import Recurrence, recurrence
+
+VERSION = 1
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for loop in loops(proc):
+        found = _recurrence_of(loop)
+        if found is None or not _allowed(target.fp, found.added):
+            continue
+        full = target.vector_bits // (8 * widest(loop.body))
+        for lanes in (full, full // 2):
+            short = loop.extent is not None and loop.extent < lanes
+            if lanes < 2 or short or not may_be_long(proc, loop.path, loop.hi - loop.lo):
+                continue
+            if fuse(proc, loop, lanes, counted=True, in_turn=True) is not None:
+                yield loop, {"lanes": lanes}
+
+
+def _allowed(fp: FloatingPoint, added: bool) -> bool:
+    return fp is FloatingPoint.FAST or (added and fp is FloatingPoint.REASSOCIATE)
+
+
+def _recurrence_of(loop: q.For) -> Recurrence | None:
+    match loop.body:
+        case (q.Assign() | q.Reduce() as stmt,):
+            return recurrence(stmt, loop.iter)
+    return None
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    loop, lanes = ast.by_path.get(path), args["lanes"]
+    if not isinstance(loop, q.For) or type(lanes) is not int:
+        raise RewriteError("lanes are a whole number, of a loop")
+    if fuse(ast, loop, lanes, counted=True, in_turn=True) is None:
+        raise RewriteError("the iterations of this loop are no linear recurrence")
+    p = Cursors((yield None))
+    length = loop.hi - loop.lo
+    if trips(loop, ranges_at(ast, path[:-1]))[0] < 1:
+        if length.is_const:
+            raise RewriteError("the loop has no iteration")
+        condition = f"{show_affine(length - length.const)} > {-length.const}"
+        yield from p.do("specialize", At(path), (condition,))
+        path = (*path, 0)
+    if loop.lo != q.Affine(0):
+        yield from p.do("shift_loop", p.at(path), 0)
+    yield from use_instruction(p, path, lanes, counted=True, in_turn=True)

@@ -1,0 +1,149 @@
+"""Loops whose iterations need the result of the one before, and some that only look so."""
+
+from __future__ import annotations
+
+from exo import proc
+from exo.libs.externs import fmaxf
+
+
+@proc
+def running(n: size, y: f32[n + 1], x: f32[n]):
+    for j in seq(0, n):
+        y[j + 1] = y[j] + x[j]
+
+
+@proc
+def five_points(n: size, m: size, a: f64[n + 2, m + 2], b: f64[n + 2, m + 2]):
+    for i in seq(1, n + 1):
+        for j in seq(1, m + 1):
+            a[i, j] = b[i, j] - (a[i, j + 1] + a[i - 1, j] - a[i, j] + a[i, j - 1] - a[i + 1, j])
+
+
+@proc
+def added(n: size, y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] += 0.5 * (x[j] - y[j])
+
+
+@proc
+def divided(n: size, w: f64[2], y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] = -((x[j] - w[1]) / 4.0 + (y[j] - x[j]) / -2.0)
+
+
+@proc
+def scaled(n: size, f: f64, y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] = x[j] - f * (0.5 * y[j])
+
+
+@proc
+def growing(n: size, f: f64, y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] = x[j] - f * (3.0 * y[j])
+
+
+@proc
+def twice(y: f32[67], x: f32[67]):
+    for j in seq(3, 67):
+        y[j] = 0.25 * (y[j - 1] + x[j]) - y[j - 1]
+
+
+@proc
+def nothing_else(y: f64[40]):
+    for j in seq(0, 39):
+        y[j + 1] = -y[j]
+
+
+@proc
+def may_be_empty(n: size, y: f32[n, n + 1], x: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, i):
+            y[i, j + 1] = y[i, j] - x[j]
+
+
+@proc
+def no_second_order(n: size, y: f64[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = y[j + 1] - y[j]
+
+
+@proc
+def no_other_distance(n: size, y: f64[n + 2], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 2] = y[j] + x[j]
+
+
+@proc
+def no_factor_of_its_own(n: size, y: f64[n + 1], w: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] = w[j] * y[j]
+
+
+@proc
+def no_product(n: size, y: f64[n + 1]):
+    for j in seq(0, n):
+        y[j + 1] = y[j] * y[j]
+
+
+@proc
+def no_quotient(n: size, y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] = x[j] / y[j]
+
+
+@proc
+def no_growth(n: size, y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] = 1.5 * y[j] + x[j]
+
+
+@proc
+def no_maximum(n: size, y: f32[n + 1], x: f32[n]):
+    for j in seq(0, n):
+        y[j + 1] = fmaxf(y[j], x[j])
+
+
+@proc
+def no_integers(n: size, y: i32[n + 1], x: i32[n]):
+    for j in seq(0, n):
+        y[j + 1] = y[j] + x[j]
+
+
+@proc
+def no_columns(n: size, y: f64[n + 1, 4], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1, 2] = y[j, 2] + x[j]
+
+
+@proc
+def no_backwards(n: size, y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[n - j - 1] = y[n - j] + x[j]
+
+
+@proc
+def no_unknown_row(n: size, k: index, y: f64[4, n + 1]):
+    assert k >= 0 and k < 4
+    for i in seq(0, 4):
+        for j in seq(0, n):
+            y[i, j + 1] = y[i, j] + y[k, j]
+
+
+@proc
+def no_factor_that_changes(n: size, y: f64[n + 4], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] = y[3] * y[j] + x[j]
+
+
+@proc
+def no_independent_iterations(n: size, y: f64[n + 1]):
+    for j in seq(0, n):
+        y[j] = y[j] + y[j + 1]
+
+
+@proc
+def no_two_statements(n: size, y: f64[n + 1], z: f64[n + 1]):
+    for j in seq(0, n):
+        y[j + 1] = y[j] + z[j]
+        z[j + 1] = y[j]
