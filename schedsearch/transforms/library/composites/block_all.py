@@ -51,14 +51,14 @@ REUSED = 16
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
-    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
+    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD, True)}
     if len(found) > 1:
-        wanted = {"whole": True, "enough": ENOUGH_PER_LOAD, "first": True}
+        wanted = {"whole": True, "enough": ENOUGH_PER_LOAD, "first": True, "beside": True}
         yield None, {"bits": bits, "registers": registers, **wanted}
 
 
 def _blocks(
-    proc: q.Proc, bits: int, registers: int, enough: int
+    proc: q.Proc, bits: int, registers: int, enough: int, beside: bool
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
     one."""
@@ -67,7 +67,7 @@ def _blocks(
         short = nest.along.extent is None and longest_extent(proc, nest.along) <= MOST_ROWS
         if short and not nest.corner:
             continue
-        arguments = best_block(proc, nest, bits, registers, REUSED, enough)
+        arguments = best_block(proc, nest, bits, registers, REUSED, enough, beside)
         if arguments is not None:
             yield nest, arguments
 
@@ -77,18 +77,19 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     enough = args.get("enough", 0)  # traces of before have none
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
-    first = args.get("first", False) is True
+    first, beside = args.get("first", False) is True, args.get("beside", False) is True
     way = partial(block, inside=True, whole=args.get("whole", False) is True)
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
-        found = next(_blocks(p.ast, bits, registers, enough), None)
+        found = next(_blocks(p.ast, bits, registers, enough, beside), None)
         if found is None:
             break
         nest, arguments = found
-        arguments["first"] = first and arguments["inner"] == len(nest.reductions)
+        all_steps = arguments["inner"] == len(nest.reductions)
+        arguments["first"] = first and all_steps and "rest" not in arguments
         yield from way(p.ast, nest.loops[0].path, arguments)
         p = Cursors((yield None))
-        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name)
+        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name, beside)
         p = Cursors((yield None))
         done += 1
     if not done:

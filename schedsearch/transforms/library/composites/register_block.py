@@ -265,5 +265,14 @@ def _check(nest: ReductionNest, args: Args) -> None:
     depth = args["depth"]
     if depth and not (args["inner"] == 1 and isinstance(depth, int) and 1 < depth <= MAX_DEPTH):
         raise RewriteError("the depth is a number of steps of the one reduction inside")
+    rest = args.get("rest", 0)
+    if rest != 0 and not (
+        type(rest) is int
+        and 0 < rest < args["lanes"]
+        and nest.along.extent == args["lanes"] * args["tile_vectors"] + rest
+        and not (depth or block_rows or nest.corner)
+        and not (args.get("bytes", False) is True or args.get("first", False) is True)
+    ):
+        raise RewriteError("the rest is what whole registers leave of the contiguous loop")
     if nest.transposed and not args["pack"]:
         raise RewriteError("the operand lies across: it has to be packed")
