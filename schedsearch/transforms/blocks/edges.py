@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from math import inf
+from math import inf, prod
 from typing import Any
 
 from schedsearch.analysis.conditions import in_dead_branch
@@ -15,9 +15,12 @@ from schedsearch.transforms.blocks.blocking import cuts, masked, register_tiles,
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import (
     ReductionNest,
+    first_dim,
     longest_extent,
     reduction_nests,
     row_length,
+    step_length,
+    distance,
 )
 from schedsearch.transforms.blocks.tile_costs import UNROLLED, Costs, Tile, possible_tiles
 from schedsearch.transforms.operators.cursors import Cursors
@@ -178,22 +181,28 @@ def best_block(
         tiles = [t for t, cost in zip(tiles, costs, strict=True) if cost <= NEARLY * least]
 
     def often(rows: q.For | None, tile_rows: int) -> bool:
-        return rows is not None and (rows.extent or reused * tile_rows) >= reused * tile_rows
+        if rows is None:
+            return False
+        again = [rows]
+        if beside:  # the loops around use the same panel, too
+            again = [x for x in nest.loops if first_dim(nest.operand.idx, x) is None]
+        most = reused * tile_rows
+        return prod(x.extent or most for x in again) >= most
 
-    def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int]:
+    def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int, float]:
         rows, tile = found
         size = tile.rows * tile.registers
         loads = _loads(nest, rows, tile.rows, tile.registers)
-        return (
-            min(1.0, size / loads),
-            size,
-            0 if often(rows, tile.rows) else tile.rows,
-        )
+        streams = 0 if often(rows, tile.rows) else tile.rows
+        near = -distance(proc, nest, rows) if beside and rows else 0.0
+        return min(1.0, size / loads), size, streams, near
 
     rows, best = max(tiles, key=worth)
-    tile_rows, tile_vectors = best.rows, best.vectors
-    far_apart = row_length(proc, nest.operand) > 2 * width * best.registers
-    rest: dict[str, ArgValue] = {"rest": best.rest} if best.rest else {}
+    narrow = best.vectors == 0
+    tile_rows, tile_vectors = best.rows, best.vectors or 1
+    apart = step_length(proc, nest) if beside else row_length(proc, nest.operand)
+    far_apart = apart > 2 * width * best.registers
+    rest: dict[str, ArgValue] = {"rest": best.rest} if best.rest and not narrow else {}
     return {
         **rest,
         "nest": together.index(nest.stmt),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, prod
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
@@ -344,3 +344,22 @@ def row_length(proc: q.Proc, read: q.Read) -> float:
     """Elements from one row of the array to the next; infinite if not known."""
     shape = declared(proc)[read.buf].shape
     return shape[-1].const if shape and shape[-1].is_const else inf
+
+
+def step_length(proc: q.Proc, nest: ReductionNest) -> float:
+    """Elements of the operand from one step of the innermost reduction to the next; infinite if not
+    known."""
+    return _moved(proc, nest.operand, nest.reductions[-1])
+
+
+def distance(proc: q.Proc, nest: ReductionNest, rows: q.For) -> float:
+    """Elements of the other operands from one of the rows to the next, at most; infinite if not
+    known."""
+    return max((_moved(proc, read, rows) for read in nest.operands if read != nest.operand), default=0)
+
+
+def _moved(proc: q.Proc, read: q.Read, loop: q.For) -> float:
+    dim = first_dim(read.idx, loop)
+    shape = declared(proc)[read.buf].shape
+    inside = shape[dim + 1 :] if dim is not None else ()
+    return prod(x.const if x.is_const else inf for x in inside) * (dim is not None)

@@ -15,6 +15,10 @@ UNROLLED = 16
 """Rows of a tile at most: gcc unrolls no longer loop, and leaves its registers in memory (f32 500 x
 23 x 500: 25 rows 48 GFLOP/s, unrolled 89)."""
 
+UNROLLED_CODE = 24
+"""Instructions of a step at most, of which a masked register takes two: gcc unrolls no loop that
+becomes longer than that (of convolutions; 14 rows of 12 + 16 columns 43 GFLOP/s, 8 rows 94)."""
+
 MOST_VECTORS = 6
 
 LATENCY = 4.0
@@ -49,11 +53,17 @@ def possible_tiles(
         most = int(min(most, longest_extent(proc, rows)))
     shapes = [(n, 0) for n in range(1, MOST_VECTORS + 1) if n * width <= (columns or inf)]
     if columns is not None and columns <= width:
-        shapes = [(1, 0)]
+        shapes = [(0, columns)]
     elif columns is not None and columns % width and columns < MOST_VECTORS * width:
         shapes.append((columns // width, columns % width))
     tiles = [Tile(n, *shape) for shape in shapes for n in range(1, most + 1)]
-    return [t for t in tiles if t.registers * (t.rows + 1) < registers and (t.rows > 1) == bool(rows)]
+    return [tile for tile in tiles if _fits(tile, registers) and (tile.rows > 1) == bool(rows)]
+
+
+def _fits(tile: Tile, registers: int) -> bool:
+    """Whether registers hold a tile with its operands, and compilers unroll it."""
+    code = tile.rows * (tile.vectors + 2 * bool(tile.rest))
+    return tile.registers * (tile.rows + 1) < registers and code <= UNROLLED_CODE
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,7 @@ class Costs:
         return self._of_columns(tile, columns) / columns
 
     def _of_columns(self, tile: Tile, columns: int) -> float:
-        if tile.rest or columns <= self.width:
+        if tile.rest:
             return self._of_row(tile)
         size = tile.vectors * self.width
         left = columns % size
