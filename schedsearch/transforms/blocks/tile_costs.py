@@ -3,13 +3,12 @@ a core's ports, of the rows and columns that tiles leave, and of what compilers 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, prod
 
 from schedsearch.analysis.arrays import declared
 from schedsearch.core import ast as q
-from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent
+from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent, step_length
 
 UNROLLED = 16
 """Rows of a tile at most: gcc unrolls no longer loop, and leaves its registers in memory (f32 500 x
@@ -18,6 +17,18 @@ UNROLLED = 16
 UNROLLED_CODE = 24
 """Instructions of a step at most, of which a masked register takes two: gcc unrolls no loop that
 becomes longer than that (of convolutions; 14 rows of 12 + 16 columns 43 GFLOP/s, 8 rows 94)."""
+
+APART = 1.25
+"""How much longer columns in a nest of their own take: it reads the rows again. f32 [29, 53] x [53,
+47 x 41]: 12 rows of 32, then of 9 columns 74 GFLOP/s, 6 rows of 41 columns 95."""
+
+FEW_ROWS = 1.5
+"""Rows for each register of columns, at least, for which gcc keeps these and not the rows' elements
+in registers: 4 rows of 56 columns of a convolution 66 GFLOP/s, 12 rows of 32 and of 24 102."""
+
+FAR, FAR_APART = 4.0, 256
+"""What a step takes longer, in multiply-adds, whose operand lies so many elements from the last one:
+f32 3 x 1000 x 1000, 3 rows of 16 columns 31 GFLOP/s, of 96 columns 65."""
 
 MOST_VECTORS = 6
 
@@ -92,17 +103,14 @@ class Costs:
         size = tile.vectors * self.width
         left = columns % size
         cost = columns // size * self._of_row(tile)
-        return cost + (min(self._of_rest(left)) if left else 0)
+        return cost + (APART * self._of_rest(left) if left else 0)
 
-    def _of_rest(self, columns: int) -> Iterator[float]:
-        """What the columns that tiles leave take, in one or two tiles."""
-        whole, rest = divmod(columns, self.width)
-        shapes = [(whole, rest)] if whole + bool(rest) <= MOST_VECTORS else []
-        for vectors, left in shapes or [(whole, 0), (0, rest)]:
-            registers = vectors + bool(left)
-            most = min(UNROLLED, (self.registers - 1) // max(registers, 1) - 1)
-            if registers:
-                yield self._of_row(Tile(max(most, 1) if self.rows else 1, vectors, left))
+    def _of_rest(self, columns: int) -> float:
+        """What the columns that tiles leave take: fewer than `MOST_VECTORS` registers."""
+        shape = divmod(columns, self.width)
+        registers = shape[0] + bool(shape[1])
+        most = min(UNROLLED, (self.registers - 1) // registers - 1)
+        return self._of_row(Tile(max(most, 1) if self.rows else 1, *shape))
 
     def _of_row(self, tile: Tile) -> float:
         """A step of all of a tile's columns in one of its rows."""
@@ -119,7 +127,8 @@ class Costs:
         narrow = tile.rest and 2 * tile.rest <= self.width
         products = tile.rows * (tile.registers - (0.5 if narrow else 0.0))
         steps = prod(x.extent or inf for x in self.nest.reductions[-self.inner :])
-        return max(products, self._loads(tile), LATENCY) + BEGINNING / steps
+        far = FAR if step_length(self.proc, self.nest) >= FAR_APART else 0.0
+        return max(products, self._loads(tile), LATENCY) + far + BEGINNING / steps
 
     def _loads(self, tile: Tile) -> float:
         nest = self.nest
@@ -127,7 +136,9 @@ class Costs:
         def times(read: q.Read) -> int:
             return tile.rows if self.rows and self.rows.iter in q.expr_vars(read) else 1
 
-        vectors = (2 if self._crosses() else 1) * times(nest.operand) * tile.registers
+        again = tile.rows if self.rows and tile.rows < FEW_ROWS * tile.registers else 1
+        again = max(again, times(nest.operand))  # gcc 12 keeps what is used by more rows
+        vectors = (2 if self._crosses() else 1) * again * tile.registers
         others = (read for read in nest.operands if read != nest.operand)
         return vectors + BROADCAST * sum(map(times, others))
 
