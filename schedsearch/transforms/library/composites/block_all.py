@@ -52,7 +52,7 @@ REUSED = 16
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
     found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD, True)}
-    if len(found) > 1:
+    if found:
         wanted = {"whole": True, "enough": ENOUGH_PER_LOAD, "first": True, "beside": True}
         yield None, {"bits": bits, "registers": registers, **wanted}
 
