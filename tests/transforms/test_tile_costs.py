@@ -118,15 +118,13 @@ def test_rows_whose_operand_is_one_register_apart_are_better_than_those_of_many(
 def test_panels_that_loops_around_use_again_are_packed(tmp_path: Path) -> None:
     """40 rows are too few, 2 x 40 are enough for tiles of at most five rows."""
     block = chosen(procedures("f64", 37, tmp_path)["rows"])
-    assert block["pack"] is (2 * 40 >= 16 * block["tile_rows"])
+    assert block["pack"] is (16 * block["tile_rows"] <= 2 * 40)
 
 
 @pytest.mark.normal
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_last_columns_beside_a_tile_mean_the_same(
-    name: str, kind: str, tmp_path: Path
-) -> None:
+def test_the_last_columns_beside_a_tile_mean_the_same(name: str, kind: str, tmp_path: Path) -> None:
     for columns in (9, 23):
         original = procedures(kind, columns, tmp_path)[name]
         ast = mirror(original)

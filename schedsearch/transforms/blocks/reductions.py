@@ -355,7 +355,8 @@ def step_length(proc: q.Proc, nest: ReductionNest) -> float:
 def distance(proc: q.Proc, nest: ReductionNest, rows: q.For) -> float:
     """Elements of the other operands from one of the rows to the next, at most; infinite if not
     known."""
-    return max((_moved(proc, read, rows) for read in nest.operands if read != nest.operand), default=0)
+    others = (read for read in nest.operands if read != nest.operand)
+    return max((_moved(proc, read, rows) for read in others), default=0)
 
 
 def _moved(proc: q.Proc, read: q.Read, loop: q.For) -> float:

@@ -27,7 +27,7 @@ FEW_ROWS = 1.5
 in registers: 4 rows of 56 columns of a convolution 66 GFLOP/s, 12 rows of 32 and of 24 102."""
 
 FAR, FAR_APART = 4.0, 256
-"""What a step takes longer, in multiply-adds, whose operand lies so many elements from the last one:
+"""What a step takes longer, in multiply-adds, if its operand lies so many elements from the last:
 f32 3 x 1000 x 1000, 3 rows of 16 columns 31 GFLOP/s, of 96 columns 65."""
 
 MOST_VECTORS = 6
