@@ -46,6 +46,17 @@ beside the tile, which use the same panel, columns in nests of their own, as in 
 Without `edges`, as in older traces, they are left in scalar nests. A contiguous loop shorter
 than a register is done in one go by masked instructions.
 
+`rest`, if not 0, is what whole registers leave of a contiguous loop that the tile has all of. It is
+in a masked register beside them, the smallest that takes it. The rows are read once then, and not
+again for the last columns.
+
+```
+for i in seq(0, 500):                     for io in seq(0, 62):
+    for j in seq(0, 23):                      acc: f32[8, 1, 16] @ VEC_F32X16
+        for k in seq(0, 500):         ->      rest: f32[8, 8] @ VEC_F32X8
+            C[i, j] += ...                    ...  # of which 7 lanes count
+```
+
 Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
 vectors` accumulators, `vectors` operands and one broadcast fill the register file,
 with as much arithmetic per load as possible; `depth` is such that the panel leaves the
