@@ -15,7 +15,6 @@ from schedsearch.transforms.blocks.blocking import cuts, masked, register_tiles,
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import (
     ReductionNest,
-    distance,
     first_dim,
     longest_extent,
     reduction_nests,
@@ -189,13 +188,12 @@ def best_block(
         most = reused * tile_rows
         return prod(x.extent or most for x in again) >= most
 
-    def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int, float]:
+    def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int]:
         rows, tile = found
         size = tile.rows * tile.registers
         loads = _loads(nest, rows, tile.rows, tile.registers)
         streams = 0 if often(rows, tile.rows) else tile.rows
-        near = -distance(proc, nest, rows) if beside and rows else 0.0
-        return min(1.0, size / loads), size, streams, near
+        return min(1.0, size / loads), size, streams
 
     rows, best = max(tiles, key=worth)
     narrow = best.vectors == 0

@@ -349,18 +349,7 @@ def row_length(proc: q.Proc, read: q.Read) -> float:
 def step_length(proc: q.Proc, nest: ReductionNest) -> float:
     """Elements of the operand from one step of the innermost reduction to the next; infinite if not
     known."""
-    return _moved(proc, nest.operand, nest.reductions[-1])
-
-
-def distance(proc: q.Proc, nest: ReductionNest, rows: q.For) -> float:
-    """Elements of the other operands from one of the rows to the next, at most; infinite if not
-    known."""
-    others = (read for read in nest.operands if read != nest.operand)
-    return max((_moved(proc, read, rows) for read in others), default=0)
-
-
-def _moved(proc: q.Proc, read: q.Read, loop: q.For) -> float:
-    dim = first_dim(read.idx, loop)
-    shape = declared(proc)[read.buf].shape
+    dim = first_dim(nest.operand.idx, nest.reductions[-1])
+    shape = declared(proc)[nest.operand.buf].shape
     inside = shape[dim + 1 :] if dim is not None else ()
     return prod(x.const if x.is_const else inf for x in inside) * (dim is not None)

@@ -32,11 +32,9 @@ f32 3 x 1000 x 1000, 3 rows of 16 columns 31 GFLOP/s, of 96 columns 65."""
 
 MOST_VECTORS = 6
 
-LATENCY = 4.0
-"""A step of a tile takes so long at least: each of its multiply-adds waits for the one before."""
-
-BROADCAST = 0.5
-"""A load of one element, in multiply-adds; a register takes twice as long."""
+LATENCY = 8.0
+"""Multiply-adds in the time of one, of cores that begin two at once: a step of a tile takes so long
+at least, because each of its own waits for the one before."""
 
 BEGINNING = 8.0
 """What a tile takes that does not grow with its steps, in multiply-adds."""
@@ -140,7 +138,7 @@ class Costs:
         again = max(again, times(nest.operand))  # gcc 12 keeps what is used by more rows
         vectors = (2 if self._crosses() else 1) * again * tile.registers
         others = (read for read in nest.operands if read != nest.operand)
-        return vectors + BROADCAST * sum(map(times, others))
+        return vectors + sum(map(times, others))
 
     def _crosses(self) -> bool:
         """Whether most registers of the operand lie in two cache lines. A packed panel's do not."""
