@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from schedsearch.analysis.walkers import fresh, names, next_path, shifted
 from schedsearch.core import ast as q
-from schedsearch.transforms.blocks.blocking import cuts, summed_at_once
+from schedsearch.transforms.blocks.blocking import cuts, register_for, summed_at_once
 from schedsearch.transforms.blocks.byte_nests import tile_instruction
 from schedsearch.transforms.blocks.factors import divides, last_multiple
 from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim
@@ -38,6 +39,16 @@ Tile = tuple[Cursor, Sequence[Cursor], int]
 """The first of the innermost reductions, the loops of a tile, and how many rows it has."""
 
 
+@dataclass(frozen=True)
+class Columns:
+    """The loops of a tile over columns that registers of `width` elements hold: whole ones, or one
+    that is `masked`."""
+
+    tile: Sequence[Cursor]
+    width: int
+    masked: bool
+
+
 class BlockedNest:
     """A perfect nest around the statement `stmt`, tiled as the arguments of `register_block` say:
     first `cut`, then `divide`, `arrange`, `pack` if they ask for it, and `hold`.
@@ -63,6 +74,7 @@ class BlockedNest:
         self.p, self.ast, self.nest, self.args, self.partial = p, ast, nest, args, partial
         self.whole = whole
         self.block_rows: int = args.get("block_rows", 0)
+        self.rest: int = args.get("rest", 0)
         self.rows_later = args["rows"] if (inside or self.block_rows) and not nest.corner else ""
         self.order = [loop.iter.name for loop in nest.loops]  # outermost first
         path = p.path(stmt)
@@ -102,7 +114,7 @@ class BlockedNest:
     def divide(self) -> Steps:
         """Into tiles and loops over them, which keep the names of the loops divided."""
         args, along, rows = self.args, self.nest.along.iter.name, self.args["rows"]
-        if self.partial:
+        if self.partial or self.rest:
             self.tile = [along]
         else:
             yield from self._split(along, args["lanes"] * args["tile_vectors"], "v")
@@ -177,7 +189,7 @@ class BlockedNest:
         """Copy what the tiles inside read of the operand to where its rows are adjacent."""
         p, operand, loop = self.p, self.nest.operand, self.loops[self.order[self.panel]]
         self.panel_name = name = fresh(self.taken, f"{operand.buf.name}_panel")
-        window = operand_panel(self.nest, self.args, self.inner, self.partial)
+        window = operand_panel(self.nest, self.args, self.inner, self.partial or self.rest > 0)
         start = p.path(loop)
         yield from p.do("stage_mem", loop, window, name)
         panel = p.at(start)
@@ -188,6 +200,11 @@ class BlockedNest:
             yield from straighten(p, loop, name)
         if self.steps:
             yield from self._steps_together(panel)
+        if self.rest:  # rows of whole registers lie in one cache line each
+            whole = self.args["lanes"] * (self.args["tile_vectors"] + 1)
+            shape = p.stmt(panel)
+            assert isinstance(shape, q.Alloc)
+            yield from p.do("resize_dim", panel, len(shape.shape) - 1, whole, 0)
         # Exo's heap is aligned to 16 bytes: most vectors would lie in two cache lines.
         yield from p.do("set_memory", panel, Memory("DRAM_ALIGNED"))
 
@@ -225,14 +242,31 @@ class BlockedNest:
                 tiles += yield from self._tiles_of_rows(rest, less_than=self.block_rows)
         staged = []
         for block, tile, tile_rows in tiles:
-            load, first, body, store = yield from self._stage(block, tile, tile_rows)
-            staged.append((load, first, block if self.steps else body, store))
+            for columns in (yield from self._columns(tile)):
+                load, first, body, store = yield from self._stage(block, columns, tile_rows)
+                staged.append((columns, load, first, block if self.steps else body, store))
         yield from self.p.do("simplify")
-        for load, first, body, store in staged:
+        for columns, load, first, body, store in staged:
             if first is not None:
                 path = self.p.path(first)
                 yield from use_instruction(self.p, path, self.args["lanes"], counted=False)
-            yield from self._use_instructions(load, body, store)
+            yield from self._use_instructions(columns, load, body, store)
+
+    def _columns(self, tile: Sequence[Cursor]) -> Generator[Op | None, Any, list[Columns]]:
+        """A tile's columns in whole registers, and, beside them, those in the one that is left."""
+        lanes = self.args["lanes"]
+        if not self.rest:
+            return [Columns(tile, lanes, self.partial)]
+        p, (*rows, along) = self.p, tile
+        yield from p.do("cut_loop", along, lanes * self.args["tile_vectors"])
+        rest = p.at(next_path(p.path(along)))
+        yield from p.do("shift_loop", rest, 0)
+        name = self.nest.along.iter.name
+        new = (fresh(self.taken, f"{name}v"), fresh(self.taken, f"{name}l"))
+        yield from p.do("divide_loop", along, lanes, new, perfect=True)
+        lane = p.at(p.path(along, 0))
+        left = Columns([*rows, rest], register_for(self.rest), masked=True)
+        return [Columns([*rows, along, lane], lanes, masked=False), left]
 
     def _whole_tile(self) -> Tile:
         block, *tile = (self.loops[name] for name in (self.inner[0], *self.tile))
@@ -290,17 +324,17 @@ class BlockedNest:
         return inner
 
     def _stage(
-        self, block: Cursor, tile: Sequence[Cursor], tile_rows: int
+        self, block: Cursor, columns: Columns, tile_rows: int
     ) -> Generator[Op | None, Any, tuple[Cursor, Cursor | None, Cursor, Cursor]]:
         """Loops to become instructions: they load a tile, give it its first values (if they do),
         compute, and store it."""
-        p, nest, width = self.p, self.nest, self.args["lanes"]
+        p, nest, width, tile = self.p, self.nest, columns.width, columns.tile
         name = fresh(self.taken, f"{nest.stmt.buf.name}_tile")
         loops = [p.stmt(loop) for loop in tile]
         *_, stored = q.walk((loops[-1],))  # what comes before it reads its operands
         assert isinstance(stored, q.Assign | q.Reduce)
         tiled = [loop for loop in loops if isinstance(loop, q.For)]
-        window = result_tile(stored, tiled, self.partial)
+        window = result_tile(stored, tiled, columns.masked)
         start = p.path(block)
         if self.first is not None:
             start = shifted(start, -1)
@@ -315,19 +349,21 @@ class BlockedNest:
         if self.first is not None:
             first = p.at((*shifted(p.path(block), -1), *rows, 0))
         kind = nest.stmt.type
-        if self.partial:
+        if columns.masked:
             yield from p.do("resize_dim", alloc, len(rows), width, 0)
         else:
             yield from p.do("divide_dim", alloc, len(rows), width)
         yield from p.do("set_memory", alloc, Vector(kind, width, memory_name(kind, width)))
-        for loop in () if self.partial else (load, store):
+        for loop in () if columns.masked else (load, store):
             new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
             yield from p.do("divide_loop", loop, width, new, perfect=True)
         return load, first, tile[-1], store
 
-    def _use_instructions(self, load: Cursor, body: Cursor, store: Cursor) -> Steps:
-        p, nest, width = self.p, self.nest, self.args["lanes"]
-        if self.partial:
+    def _use_instructions(
+        self, columns: Columns, load: Cursor, body: Cursor, store: Cursor
+    ) -> Steps:
+        p, nest, width = self.p, self.nest, columns.width
+        if columns.masked:
             for loop in (load, store) if self.steps else (load, body, store):
                 yield from use_instruction(p, p.path(loop), width, counted=True, whole=self.whole)
             if self.steps:

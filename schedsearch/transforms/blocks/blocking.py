@@ -34,7 +34,12 @@ def tile_width(proc: q.Proc, nest: ReductionNest, vector_bits: int) -> int:
     short contiguous loop in one go."""
     full = max(vector_bits // ELEMENT_BITS[nest.stmt.type], 1)
     longest = longest_extent(proc, nest.along)
-    return full if longest > full else 1 << max(int(longest) - 1, 1).bit_length()
+    return full if longest > full else register_for(int(longest))
+
+
+def register_for(elements: int) -> int:
+    """Elements of the smallest register that takes so many."""
+    return 1 << max(elements - 1, 1).bit_length()
 
 
 def masked(proc: q.Proc, nest: ReductionNest, width: int) -> bool:
@@ -44,8 +49,8 @@ def masked(proc: q.Proc, nest: ReductionNest, width: int) -> bool:
 
 def cuts(nest: ReductionNest, args: Args, narrow: bool) -> Iterator[tuple[q.For, int]]:
     """The loops that a block's tiles are cut from, each with how much of it a tile takes. If
-    `narrow`, the tile has all of the contiguous loop."""
-    if not narrow:
+    `narrow`, the tile has all of the contiguous loop, and so it has with a `rest`."""
+    if not (narrow or args.get("rest", 0)):
         yield nest.along, args["lanes"] * args["tile_vectors"]
     if args["rows"] and not nest.corner:
         yield next(x for x in nest.loops if x.iter.name == args["rows"]), args["tile_rows"]
@@ -66,6 +71,7 @@ def register_tiles(
     registers: int,
     any_rows: bool = False,
     enough: int = 0,
+    most: int = 0,
 ) -> list[tuple[int, int]]:
     """Tiles of `rows` times so many vectors of `width` elements that fill the registers,
     two at most.
@@ -75,6 +81,7 @@ def register_tiles(
     `enough` percent of the most (only single registers divide 1000 columns of f64: 25 x 8 reached
     half the speed of 6 x 32).
     `any_rows`: what a tile leaves of a loop over rows is blocked, so that any number will do.
+    `most`, if not 0: no tile has more rows.
     """
     longest = longest_extent(proc, nest.along)
     if nest.corner:
@@ -88,6 +95,7 @@ def register_tiles(
     tiles = []
     for vectors in possible:
         room = int(min((registers - vectors - 1) // vectors, longest_extent(proc, rows)))
+        room = min(room, most or room)
         best = max((d for d in range(1, room + 1) if _fits(rows, d)), default=1)
         if any_rows and rows.extent is None:
             best = min(room, MOST_STREAMS)

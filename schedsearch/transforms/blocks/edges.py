@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from math import inf
+from math import inf, prod
 from typing import Any
 
 from schedsearch.analysis.conditions import in_dead_branch
@@ -15,15 +15,21 @@ from schedsearch.transforms.blocks.blocking import cuts, masked, register_tiles,
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import (
     ReductionNest,
+    first_dim,
     longest_extent,
     reduction_nests,
     row_length,
+    step_length,
 )
+from schedsearch.transforms.blocks.tile_costs import UNROLLED, Costs, Tile, possible_tiles
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Op, Steps
 
 MAX_EDGES = 12
 """Two cut dimensions leave five nests, three leave eleven."""
+
+NEARLY = 1.02
+"""Of tiles that cost about the same the largest is chosen."""
 
 LONG = 64
 """Steps that hide what a tile costs to load and store."""
@@ -39,11 +45,16 @@ def leaves_edges(proc: q.Proc, nest: ReductionNest, args: Args) -> bool:
 
 
 def block_edges(
-    p: Cursors, bits: int, registers: int, block: Block, buf: str | None = None
+    p: Cursors,
+    bits: int,
+    registers: int,
+    block: Block,
+    buf: str | None = None,
+    beside: bool = False,
 ) -> Generator[Op | None, Any, int]:
     """Give every edge, or those that are sums into the array `buf`, the best block of the
     analytic model for its own lengths, for `registers` vector registers of `bits`. Returns how
-    many there were."""
+    many there were. `beside`: see `best_block`."""
     done = 0
     for _ in range(MAX_EDGES):
         loops = next(edges(p.ast, buf), None)
@@ -61,7 +72,7 @@ def block_edges(
                 parts = _parts(nest)
         for innermost in parts:
             nest = _nest(p.ast, innermost)
-            arguments = nest and best_block(p.ast, nest, bits, registers)
+            arguments = nest and best_block(p.ast, nest, bits, registers, beside=beside)
             if nest and arguments:
                 yield from block(p.ast, nest.loops[0].path, arguments)
                 p = Cursors((yield None))
@@ -118,12 +129,19 @@ def _nest(proc: q.Proc, innermost: q.Path) -> ReductionNest | None:
 
 
 def best_block(
-    proc: q.Proc, nest: ReductionNest, bits: int, registers: int, reused: int = 1, enough: int = 0
+    proc: q.Proc,
+    nest: ReductionNest,
+    bits: int,
+    registers: int,
+    reused: int = 1,
+    enough: int = 0,
+    beside: bool = False,
 ) -> dict[str, ArgValue] | None:
     """The block with the largest tile, of those that wait least for loads; None if there is none.
     An operand that need not be packed is if `reused` tiles of rows at least use the same panel; if
     not, of the largest tiles the one with most rows streams least of it. `enough`: see
-    `register_tiles`."""
+    `register_tiles`. `beside`: tiles may have the last columns beside them, and those that cost
+    least are chosen (`tile_costs`)."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
@@ -132,32 +150,59 @@ def best_block(
     start = nest.loops[0].path
     together = [other.stmt for other in reduction_nests(proc) if other.loops[0].path == start]
     inner = _inner(nest)
-    tiles = [
-        (rows, tile)
+    choices = [
+        rows
         for rows in [None, *nest.row_loops()]
         if not nest.transposed or _packable(nest, rows, inner)
-        for tile in register_tiles(proc, nest, rows, width, registers, enough=enough)
-        if rows is None or rows.extent or longest_extent(proc, rows) >= 2 * tile[0]
+    ]
+
+    def tiles_over(rows: q.For | None) -> list[Tile]:
+        if beside and _odd(nest, width):
+            return possible_tiles(proc, nest, rows, width, registers)
+        most = UNROLLED if beside and not nest.corner else 0
+        found = register_tiles(proc, nest, rows, width, registers, enough=enough, most=most)
+        return [Tile(*tile) for tile in found]
+
+    tiles = [
+        (rows, tile)
+        for rows in choices
+        for tile in tiles_over(rows)
+        if rows is None or rows.extent or longest_extent(proc, rows) >= 2 * tile.rows
     ]
     if not tiles:
         return None
+    if beside:
+        costs = [
+            Costs(proc, nest, rows, width, registers, inner).per_element(tile)
+            for rows, tile in tiles
+        ]
+        least = min(costs)
+        tiles = [t for t, cost in zip(tiles, costs, strict=True) if cost <= NEARLY * least]
 
     def often(rows: q.For | None, tile_rows: int) -> bool:
-        return rows is not None and (rows.extent or reused * tile_rows) >= reused * tile_rows
+        if rows is None:
+            return False
+        again = [rows]
+        if beside:  # the loops around use the same panel, too
+            again = [x for x in nest.loops if first_dim(nest.operand.idx, x) is None]
+        most = reused * tile_rows
+        return prod(x.extent or most for x in again) >= most
 
-    def worth(found: tuple[q.For | None, tuple[int, int]]) -> tuple[float, int, int]:
-        rows, (tile_rows, tile_vectors) = found
-        size = tile_rows * tile_vectors
-        loads = _loads(nest, rows, tile_rows, tile_vectors)
-        return (
-            min(1.0, size / loads),
-            size,
-            0 if often(rows, tile_rows) else tile_rows,
-        )
+    def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int]:
+        rows, tile = found
+        size = tile.rows * tile.registers
+        loads = _loads(nest, rows, tile.rows, tile.registers)
+        streams = 0 if often(rows, tile.rows) else tile.rows
+        return min(1.0, size / loads), size, streams
 
-    rows, (tile_rows, tile_vectors) = max(tiles, key=worth)
-    far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
+    rows, best = max(tiles, key=worth)
+    narrow = best.vectors == 0
+    tile_rows, tile_vectors = best.rows, best.vectors or 1
+    apart = step_length(proc, nest) if beside else row_length(proc, nest.operand)
+    far_apart = apart > 2 * width * best.registers
+    rest: dict[str, ArgValue] = {"rest": best.rest} if best.rest and not narrow else {}
     return {
+        **rest,
         "nest": together.index(nest.stmt),
         "rows": rows.iter.name if rows else "",
         "tile_rows": tile_rows,
@@ -168,6 +213,12 @@ def best_block(
         "pack": _packable(nest, rows, inner)
         and (nest.transposed or (far_apart and often(rows, tile_rows))),
     }
+
+
+def _odd(nest: ReductionNest, width: int) -> bool:
+    """Whether whole registers do not divide the contiguous loop."""
+    extent = nest.along.extent
+    return extent is not None and extent % width > 0 and not nest.corner
 
 
 def _inner(nest: ReductionNest) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, prod
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
@@ -377,3 +377,12 @@ def row_length(proc: q.Proc, read: q.Read) -> float:
     """Elements from one row of the array to the next; infinite if not known."""
     shape = declared(proc)[read.buf].shape
     return shape[-1].const if shape and shape[-1].is_const else inf
+
+
+def step_length(proc: q.Proc, nest: ReductionNest) -> float:
+    """Elements of the operand from one step of the innermost reduction to the next; infinite if not
+    known."""
+    dim = first_dim(nest.operand.idx, nest.reductions[-1])
+    shape = declared(proc)[nest.operand.buf].shape
+    inside = shape[dim + 1 :] if dim is not None else ()
+    return prod(x.const if x.is_const else inf for x in inside) * (dim is not None)

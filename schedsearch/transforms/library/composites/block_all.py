@@ -12,11 +12,12 @@ for i in seq(0, 62):                          for i in seq(0, 62):
                     C[8 * i + ir, 8 * i + j] += ...
 ```
 
-Each of at least two nests (`MAX_NESTS` at most) gets the block of the analytic model with the
-largest tile, and so do its edges. With `first` its tiles begin with the first values of the
-result, if these come directly before the sum. Rows of small triangles that no register holds are
-left to the C compiler. This is what `register_block` does to one of them: of a procedure with many
-nests nothing else shows soon what they are worth together.
+Each nest (`MAX_NESTS` at most) gets the block of the analytic model with the largest tile, and so
+do its edges. With `beside` tiles have the last columns of short loops beside them, and of all tiles
+those that cost least are chosen (`tile_costs`); without it, as in older traces, the largest.
+With `first` tiles begin with the first values of the result, if these come directly before the sum.
+Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
+same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
 """
 
 from collections.abc import Iterator
@@ -51,14 +52,14 @@ REUSED = 16
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
-    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
-    if len(found) > 1:
-        wanted = {"whole": True, "enough": ENOUGH_PER_LOAD, "first": True}
+    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD, True)}
+    if found:
+        wanted = {"whole": True, "enough": ENOUGH_PER_LOAD, "first": True, "beside": True}
         yield None, {"bits": bits, "registers": registers, **wanted}
 
 
 def _blocks(
-    proc: q.Proc, bits: int, registers: int, enough: int
+    proc: q.Proc, bits: int, registers: int, enough: int, beside: bool
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
     one."""
@@ -67,7 +68,7 @@ def _blocks(
         short = nest.along.extent is None and longest_extent(proc, nest.along) <= MOST_ROWS
         if short and not nest.corner:
             continue
-        arguments = best_block(proc, nest, bits, registers, REUSED, enough)
+        arguments = best_block(proc, nest, bits, registers, REUSED, enough, beside)
         if arguments is not None:
             yield nest, arguments
 
@@ -77,18 +78,19 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     enough = args.get("enough", 0)  # traces of before have none
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
-    first = args.get("first", False) is True
+    first, beside = args.get("first", False) is True, args.get("beside", False) is True
     way = partial(block, inside=True, whole=args.get("whole", False) is True)
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
-        found = next(_blocks(p.ast, bits, registers, enough), None)
+        found = next(_blocks(p.ast, bits, registers, enough, beside), None)
         if found is None:
             break
         nest, arguments = found
-        arguments["first"] = first and arguments["inner"] == len(nest.reductions)
+        all_steps = arguments["inner"] == len(nest.reductions)
+        arguments["first"] = first and all_steps and "rest" not in arguments
         yield from way(p.ast, nest.loops[0].path, arguments)
         p = Cursors((yield None))
-        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name)
+        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name, beside)
         p = Cursors((yield None))
         done += 1
     if not done:

@@ -46,6 +46,17 @@ beside the tile, which use the same panel, columns in nests of their own, as in 
 Without `edges`, as in older traces, they are left in scalar nests. A contiguous loop shorter
 than a register is done in one go by masked instructions.
 
+`rest`, if not 0, is what whole registers leave of a contiguous loop that the tile has all of. It is
+in a masked register beside them, the smallest that takes it. The rows are read once then, and not
+again for the last columns.
+
+```
+for i in seq(0, 500):                     for io in seq(0, 62):
+    for j in seq(0, 23):                      acc: f32[8, 1, 16] @ VEC_F32X16
+        for k in seq(0, 500):         ->      rest: f32[8, 8] @ VEC_F32X8
+            C[i, j] += ...                    ...  # of which 7 lanes count
+```
+
 Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
 vectors` accumulators, `vectors` operands and one broadcast fill the register file,
 with as much arithmetic per load as possible; `depth` is such that the panel leaves the
@@ -265,5 +276,14 @@ def _check(nest: ReductionNest, args: Args) -> None:
     depth = args["depth"]
     if depth and not (args["inner"] == 1 and isinstance(depth, int) and 1 < depth <= MAX_DEPTH):
         raise RewriteError("the depth is a number of steps of the one reduction inside")
+    rest = args.get("rest", 0)
+    if rest != 0 and not (
+        type(rest) is int
+        and 0 < rest < args["lanes"]
+        and nest.along.extent == args["lanes"] * args["tile_vectors"] + rest
+        and not (depth or block_rows or nest.corner)
+        and not (args.get("bytes", False) is True or args.get("first", False) is True)
+    ):
+        raise RewriteError("the rest is what whole registers leave of the contiguous loop")
     if nest.transposed and not args["pack"]:
         raise RewriteError("the operand lies across: it has to be packed")
