@@ -17,7 +17,7 @@ from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, source
 
 PROCEDURES = source("products").procs
-PLANAR, SPLIT, BLOCK_ALL = select(["make_planar", "split_sum", "block_all"])
+[PLANAR] = select(["make_planar"])
 WIDE = replace(TARGET, vector_bits=512, vector_registers=32)
 
 SIZES: dict[str, list[dict[str, int]]] = {
