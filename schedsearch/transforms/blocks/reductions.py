@@ -275,8 +275,9 @@ def used_again(
     loops: Sequence[q.For],
     temporaries: Sequence[q.Alloc] = (),
 ) -> bool:
-    """Whether each of two operands is used for several elements of the result, which `kept` are.
-    `temporaries` are other values in each iteration of the loops around them."""
+    """Whether each of two operands is used for several elements of the result, which `kept` are:
+    of two arrays, or of rows that lie apart in one, not parts of one value. `temporaries` are other
+    values in each iteration of the loops around them."""
     reduced = {loop.iter for loop in loops} - kept
     changing = {
         each.buf: {loop.iter for loop in loops if len(loop.path) < len(each.path)}
@@ -284,7 +285,8 @@ def used_again(
     }
     found = reduction(stmt)
     terms = {*reads(found.term)} if found else set()
-    depends = [q.expr_vars(read) | changing.get(read.buf, set()) for read in terms]
+    operands = {(read.buf, tuple(index.terms for index in read.idx)): read for read in terms}
+    depends = [q.expr_vars(each) | changing.get(each.buf, set()) for each in operands.values()]
     return sum(bool(reduced & each and kept - each) for each in depends) > 1
 
 
