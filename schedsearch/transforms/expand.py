@@ -184,6 +184,8 @@ class Expander:
             for rewrite in proposals:
                 if normalises(rewrite) < place or time.perf_counter() > until:
                     continue
+                self.between()
+                clock.lap("wait")
                 child = self._child(state, done, rewrite, before, clock, make=False, until=until)
                 if child.outcome is None and child.keys.ast not in seen:
                     break
