@@ -4,7 +4,8 @@ NaN and infinities where that has them, and fractions within their enclosures.""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from fuzz.procedures import Generated
 from fuzz.schedules import walk
 from schedsearch.analysis.out_of_bounds import out_of_bounds
 from schedsearch.core import ast as q
-from schedsearch.core.errors import CodegenError, UserError
+from schedsearch.core.errors import CodegenError, RewriteError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
@@ -28,6 +29,7 @@ from schedsearch.evaluate.oracle.ladders import has_floats, has_integers
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.registry import apply, propose, select
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42)
 HUGE = 3e38
@@ -36,15 +38,37 @@ SHARES = (0.0, 0.1)
 """Of special values among the data."""
 
 
+Schedules = Callable[[Any], Iterator[tuple[Trace, Any]]]
+"""What is made of a procedure, each with its trace."""
+
+
+def drawn_walks(generated: Generated, walks: Sequence[Sequence[int]], target: Target) -> Schedules:
+    """All steps of random walks."""
+    sizes = dict(generated.sizes[-1])
+    return lambda original: (
+        (step.trace, step.state.procedure)
+        for choices in walks
+        for step in walk(original, choices, target, sizes)
+    )
+
+
+def single_rewrites(names: Sequence[str], target: Target) -> Schedules:
+    """All legal rewrites of these transforms."""
+
+    def made(original: Any) -> Iterator[tuple[Trace, Any]]:
+        written = mirror(original)
+        for rewrite in propose(written, target, select(names)):
+            with suppress(RewriteError):
+                yield Trace((rewrite,)), apply(original, written, rewrite, target.fp)
+
+    return made
+
+
 def findings(
-    generated: Generated,
-    walks: Sequence[Sequence[int]],
-    target: Target,
-    folder: Path,
-    fp: FloatingPoint,
+    generated: Generated, schedules: Schedules, folder: Path, fp: FloatingPoint
 ) -> Iterator[Finding | Trace]:
     """The trace of each schedule that was compared under a contract, a finding for each that
-    differs. The walks keep the contract of the target."""
+    differs."""
     path = folder / "fuzzed.py"
     path.write_text(generated.text)
     try:
@@ -55,13 +79,12 @@ def findings(
     meaning = mirror(original)
     if out_of_bounds(meaning):
         return
-    for choices in walks:
-        for step in walk(original, choices, target, dict(generated.sizes[-1])):
-            try:
-                code = generate_c(step.state.procedure)
-            except CodegenError:
-                continue
-            codes.setdefault(code.key, (code, step.trace))
+    for trace, procedure in schedules(original):
+        try:
+            code = generate_c(procedure)
+        except CodegenError:
+            continue
+        codes.setdefault(code.key, (code, trace))
     (written, _), *scheduled = codes.values()
     kernels = [code for code, _ in scheduled]
     for number, wrong in _wrong(meaning, written, kernels, generated, fp, folder):

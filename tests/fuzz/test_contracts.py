@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.campaign import targets, walks
-from fuzz.contracts import findings
+from fuzz.contracts import drawn_walks, findings, single_rewrites
 from fuzz.examine import Finding
 from fuzz.procedures import Generated, drawn, procedures
 from schedsearch.core.floats import FloatingPoint
@@ -31,6 +31,9 @@ def fuzzed(n: size, x: f32[n], y: f32[n, n], z: f32[n, 3]):
         x[0] += z[j, 1]
 """
 
+ORDERS, OTHERS = ("reorder", "vectorise_reduction"), ("cut_loop", "fission", "split", "unroll")
+"""Transforms that change the order of these sums, and those that do not."""
+
 
 @pytest.mark.parametrize("fp", FloatingPoint)
 def test_sums_stay_in_order_if_that_is_asked_for(fp: FloatingPoint, tmp_path: Path) -> None:
@@ -48,9 +51,9 @@ def test_sums_in_another_order_are_right_where_that_is_allowed(tmp_path: Path) -
 
 def sums(searched: FloatingPoint, held: FloatingPoint, folder: Path) -> list[Finding | Trace]:
     """Schedules that one contract allows, compared under another."""
-    drawn = Generated(SUMS, ({"n": 1}, {"n": 21}))
-    steps = [[choice] for choice in range(40)]
-    return [*findings(drawn, steps, replace(MACHINE, fp=searched), folder, held)]
+    machine = replace(MACHINE, fp=searched)
+    schedules = single_rewrites([*ORDERS, *OTHERS], machine)
+    return [*findings(Generated(SUMS, ({"n": 1}, {"n": 21})), schedules, folder, held)]
 
 
 @pytest.mark.parametrize("fp", [FloatingPoint.STRICT, FloatingPoint.REASSOCIATE])
@@ -59,7 +62,8 @@ def test_random_schedules_are_what_is_written(
 ) -> None:
     compared = []
     for each, chosen in drawn(17, 6, procedures(), walks):
-        machine, folder = replace(MACHINE, fp=fp), tmp_path_factory.mktemp("contracts")
-        compared.extend(findings(each, chosen, machine, folder, fp))
+        schedules = drawn_walks(each, chosen, replace(MACHINE, fp=fp))
+        folder = tmp_path_factory.mktemp("contracts")
+        compared.extend(findings(each, schedules, folder, fp))
     assert [f"{found}" for found in compared if isinstance(found, Finding)] == []
     assert compared
