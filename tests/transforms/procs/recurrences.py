@@ -106,7 +106,7 @@ def no_quotient(n: size, y: f64[n + 1], x: f64[n]):
 @proc
 def no_quotient_of_a_number(n: size, y: f64[n + 1], x: f64[n]):
     for j in seq(0, n):
-        y[j + 1] = x[j] - 0.5 / y[j]
+        y[j + 1] = x[j] - 2.0 / y[j]
 
 
 @proc
