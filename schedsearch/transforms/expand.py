@@ -13,7 +13,7 @@ from math import inf
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, RewriteError
 from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
-from schedsearch.core.trace import Kind, Rewrite, Trace
+from schedsearch.core.trace import AS_WRITTEN, Kind, Rewrite, Trace
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.estimate.cost import log_cost
 from schedsearch.transforms.exo.identity import ast_key
@@ -166,14 +166,17 @@ class Expander:
             done = done.then(child.rewrite)
         return self._replayed(start, steps, clock)
 
-    def normalise(self, patience_s: float) -> Replay:
-        """The way from the procedure as written to its normal form, as far as it takes no more
+    def normalise(self, patience_s: float, start: Trace = AS_WRITTEN) -> Replay:
+        """The way from `start`, which is on it, to the normal form, as far as it takes no more
         than `patience_s` seconds: at each step the first rewrite that is legal, of those that come
-        no earlier in it (`registry.normalises`) than the one before."""
+        no earlier in it (`registry.normalises`) than the one before.
+
+        Raises ReplayError if `start` does not replay.
+        """
         clock, until = _Stages(), time.perf_counter() + patience_s
         alphabet = [each for each in self.transforms if each.normal_form]
         steps: list[Child] = []
-        done, place = Trace(), 0
+        done, place = start, normalises(start.steps[-1]) if start.steps else 0
         seen: set[str | None] = {ast_key(self.replayer.state(done).ast)}
         while time.perf_counter() < until:
             state = self.replayer.state(done)
@@ -194,7 +197,7 @@ class Expander:
             steps.append(child)
             done, place = done.then(child.rewrite), normalises(child.rewrite)
             seen.add(child.keys.ast)
-        return self._replayed(Trace(), steps, clock)
+        return self._replayed(start, steps, clock)
 
     def _replayed(self, start: Trace, steps: list[Child], clock: _Stages) -> Replay:
         """With what building the end needs: what is between is built later, if at all."""

@@ -99,6 +99,23 @@ def test_the_normal_form_is_measured_before_all_else(store: Store, strategy: str
     assert not any(isinstance(job, NormaliseJob) for job in again.executor.submitted)
 
 
+@pytest.mark.parametrize("roots", [["ct"], ["n0", "ct", "ba2"]])
+def test_the_way_to_the_normal_form_goes_on_where_a_short_run_ended(
+    store: Store, roots: list[str]
+) -> None:
+    """Else a first run of three seconds left it to be found step by step."""
+    children = {ROOT: roots, "ct": ["m0", "ba"], "ba": ["m1"]}
+    ended = run(store, World(children, normal_form="ct"), interrupt_at=3)
+    assert ended.stop is Stop.INTERRUPTED
+    again = run(store, World(children, normal_form="ba"))
+    first = again.executor.submitted[0]
+    assert isinstance(first, NormaliseJob)
+    assert name_of(first.trace) == "ct"
+    assert "ba" in [name for name, *_ in again.executor.measured()[:4]]
+    last = run(store, World(children, normal_form="ba"))
+    assert not any(isinstance(job, NormaliseJob) for job in last.executor.submitted)
+
+
 @pytest.mark.parametrize(("measuring_s", "most"), [(0.1, PIPELINE), (2.0, 1)])
 def test_one_is_built_while_another_is_measured_for_long(
     store: Store, measuring_s: float, most: int

@@ -103,8 +103,11 @@ class World:
         return found
 
 
+KNOWN = {"cc": "compile_with", "ct": "cut_triangle", "ba": "block_all"}
+
+
 def step(name: str) -> Rewrite:
-    transform = "compile_with" if name.startswith("cc") else f"to_{name[0]}"
+    transform = KNOWN.get(name[:2], f"to_{name[0]}")
     return Rewrite(transform, 1, (0,), "for i in seq(0, 8)", (("name", name),))
 
 
@@ -173,7 +176,8 @@ class ScriptedExecutor:
             case ReplayJob():
                 return self._follow(job.trace, job.known)
             case NormaliseJob():
-                return self._follow(self.world.traces()[self.world.normal_form], 0)
+                way = self.world.traces()[self.world.normal_form]
+                return self._follow(way, len(job.trace))
             case BuildJob():
                 code = job.code or GeneratedC("mm", "", name, f"c-{name}")
                 artifact = Artifact(name, kernel.binary or f"b-{name}", code.key)

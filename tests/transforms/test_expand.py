@@ -80,6 +80,8 @@ def test_the_way_to_the_normal_form_is_followed_to_its_end() -> None:
     assert [each.made is not None for each in way.steps] == [False, False, True]
     (found,) = (c for c in expander.expand(Trace()).children if c.rewrite == way.steps[0].rewrite)
     assert found.keys == way.steps[0].keys
+    later = expander.normalise(60.0, Trace(tuple(each.rewrite for each in way.steps[:2])))
+    assert [each.rewrite for each in later.steps] == [each.rewrite for each in way.steps[2:]]
 
 
 def test_a_way_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,9 @@ def test_a_difference_of_products_is_one_block_and_each_term_of_a_sum_another() 
     assert any(name.endswith("_fma_scalar_vector") for name in calls)
 
 
-@pytest.mark.parametrize("name", ["parts_by_a_loop", "complex_vector", "dense", "both_sides"])
+@pytest.mark.parametrize(
+    "name",
+    ["parts_by_a_loop", "complex_vector", "dense", "both_sides", "halves", "bytes_converted"],
+)
 def test_other_sums_stay(name: str) -> None:
     assert not list(PLANAR.rewrites(mirror(PROCEDURES[name]), TARGET))

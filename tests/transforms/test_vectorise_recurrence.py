@@ -34,6 +34,7 @@ WAYS = [
 LENGTHS = [{"n": n} for n in (1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 40, 67)]
 SIZES = {
     "five_points": [{"n": n, "m": m} for n, m in ((1, 1), (2, 3), (3, 8), (5, 16), (4, 45))],
+    "nine_points": [{"n": n, "m": m} for n, m in ((1, 2), (3, 17))],
     "twice": [{}],
     "nothing_else": [{}],
 }

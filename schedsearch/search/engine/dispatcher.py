@@ -123,10 +123,9 @@ class Dispatcher:
         made = self.ledger.made(key)
         self._submit(_Pending(ExpandJob(self._trace(key), part, parts, made, PORTION_S), key))
 
-    def normalise(self, patience_s: float) -> None:
-        """Bring the procedure as written to its normal form."""
-        job = NormaliseJob(patience_s)
-        self._submit(_Pending(job, job.trace.key))
+    def normalise(self, key: str, patience_s: float) -> None:
+        """Go on from a node to the normal form."""
+        self._submit(_Pending(NormaliseJob(self._trace(key), patience_s), key))
 
     def adapt(self, trace: Trace) -> None:
         """Fit a schedule of something else."""

@@ -21,14 +21,25 @@ from schedsearch.search.engine.minimal import Shorten, as_it_is
 from schedsearch.search.engine.plans import CLOSING_S
 from schedsearch.search.engine.progress import Observer, Progress
 from schedsearch.search.setup.budget import Budget, Stop
-from schedsearch.search.strategies.protocol import Strategy
+from schedsearch.search.strategies.protocol import Node, Strategy
 from schedsearch.search.workers.executor import Executor
 from schedsearch.search.workers.jobs import Enumeration, ReplayJob
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.transforms.registry import normalises
 
 NORMAL_FORM = 1 / 2
 """Share of the time to search that the way to the normal form may take."""
+
+
+def way_so_far(node: Node) -> Node:
+    """How far the way to the normal form goes that begins at a node. What was looked through, but
+    for the procedure as written, is not on it any more: the search went on from there."""
+    place = normalises(node.rewrite) if node.steps else 0
+    if len(node.children) > 1 and node.steps:
+        return node
+    ahead = [child for child in node.children if normalises(child.rewrite) >= max(place, 1)]
+    return max([node, *map(way_so_far, ahead)], key=lambda each: len(each.steps))
 
 
 class Search:
@@ -149,12 +160,14 @@ class Search:
                 self.work.screen(node.key)
 
     def _normalise(self) -> None:
-        """If nothing was looked through yet, look for the normal form before that."""
+        """Look for the normal form before anything else, or go on where an earlier run ended."""
         root = self.ledger.tree.nodes[AS_WRITTEN.key]
-        made = root.expanding or self.ledger.made(root.key)
         left_s = self.search_s - self.elapsed()
-        if self.ledger.frontier.normal_form_first and root.told and not made and left_s > 0:
-            self.work.normalise(left_s * NORMAL_FORM)
+        if not (self.ledger.frontier.normal_form_first and root.told and left_s > 0):
+            return
+        node = way_so_far(root)
+        if not (node.expanding or self.ledger.made(node.key)):
+            self.work.normalise(node.key, left_s * NORMAL_FORM)
 
     def _fill(self) -> None:
         work, frontier = self.work, self.ledger.frontier

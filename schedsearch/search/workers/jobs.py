@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from pathlib import Path
-from typing import ClassVar
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Target
-from schedsearch.core.trace import AS_WRITTEN, Rewrite, Trace
+from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.oracle.reach import Reacher
@@ -61,10 +60,10 @@ class ReplayJob:
 
 @dataclass(frozen=True)
 class NormaliseJob:
-    """Bring the procedure as written to its normal form -> Replay."""
+    """Go on from a trace to the normal form -> Replay."""
 
+    trace: Trace
     patience_s: float
-    trace: ClassVar[Trace] = AS_WRITTEN
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,7 @@ class ExpandWorker:
         try:
             with self.turn:
                 if isinstance(job, NormaliseJob):
-                    return self.expander.normalise(job.patience_s)
+                    return self.expander.normalise(job.patience_s, job.trace)
                 if isinstance(job, ReplayJob) and job.adapt:
                     return self.expander.adapt(job.trace)
                 if isinstance(job, ReplayJob):

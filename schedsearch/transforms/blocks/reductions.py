@@ -122,12 +122,10 @@ def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
     small triangles."""
     found: list[ReductionNest] = []
     for each in q.walk(proc.body):
-        if not (isinstance(each, q.Assign | q.Reduce) and each.type in PLAIN and each.idx):
+        if not (isinstance(each, q.Assign | q.Reduce) and each.idx and in_one_type(each)):
             continue
         if reduction(each) is None or in_dead_branch(proc, each.path):
             continue
-        if value_type(each.rhs, each.type) != each.type:
-            continue  # there is no instruction that converts
         direct = without_temporaries(proc, each)
         stmt = direct or each
         if not _dense(proc, stmt):
@@ -156,6 +154,12 @@ def _with_rows(proc: q.Proc, nest: ReductionNest) -> ReductionNest | None:
     if not (small and alone and dim is not None and moves(nest.stmt.idx, rows, dim)):
         return None
     return replace(nest, loops=(rows, *nest.loops), corner=True)
+
+
+def in_one_type(stmt: q.Assign | q.Reduce) -> bool:
+    """Whether registers hold what is stored, and no value is converted on its way: there is no
+    instruction for that."""
+    return stmt.type in PLAIN and value_type(stmt.rhs, stmt.type) == stmt.type
 
 
 def _terms_of(stmt: q.Assign | q.Reduce) -> dict[q.Read, None]:

@@ -206,3 +206,19 @@ def complex_vector(y: f32[24, 2], A: f32[24, 24, 2], x: f32[24, 2]):
     for i in seq(0, 24):
         for j in seq(0, 24):
             y[i, 0] += A[i, j, 0] * x[j, 0] - A[i, j, 1] * x[j, 1]
+
+
+@proc
+def halves(C: f16[24, 24, 2], A: f16[24, 24], B: f16[24, 24, 2]):
+    for i in seq(0, 24):
+        for j in seq(0, 24):
+            for k in seq(0, 24):
+                C[i, j, 0] += A[i, k] * B[k, j, 1]
+
+
+@proc
+def bytes_converted(C: i32[24, 24, 2], A: i8[24, 24], B: i8[24, 24, 2]):
+    for i in seq(0, 24):
+        for j in seq(0, 24):
+            for k in seq(0, 24):
+                C[i, j, 0] += A[i, k] * B[k, j, 1]

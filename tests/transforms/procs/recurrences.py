@@ -20,6 +20,17 @@ def five_points(n: size, m: size, a: f64[n + 2, m + 2], b: f64[n + 2, m + 2]):
 
 
 @proc
+def nine_points(n: size, m: size, a: f64[n + 2, m + 2]):
+    for i in seq(1, n + 1):
+        for j in seq(1, m + 1):
+            a[i, j] = 0.125 * (
+                (a[i - 1, j - 1] + a[i - 1, j] + a[i - 1, j + 1])
+                + (a[i, j - 1] + a[i, j] + a[i, j + 1])
+                + (a[i + 1, j - 1] + a[i + 1, j] + a[i + 1, j + 1])
+            )
+
+
+@proc
 def added(n: size, y: f64[n + 1], x: f64[n]):
     for j in seq(0, n):
         y[j + 1] += 0.5 * (x[j] - y[j])
@@ -90,6 +101,12 @@ def no_product(n: size, y: f64[n + 1]):
 def no_quotient(n: size, y: f64[n + 1], x: f64[n]):
     for j in seq(0, n):
         y[j + 1] = x[j] / y[j]
+
+
+@proc
+def no_quotient_of_a_number(n: size, y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] = x[j] - 2.0 / y[j]
 
 
 @proc

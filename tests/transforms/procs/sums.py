@@ -193,3 +193,10 @@ def no_sum_of_another(n: size, s: f32[2], x: f32[n]):
     for i in seq(0, n):
         s[0] += x[i]
         s[1] += x[i] * s[0]
+
+
+@proc
+def no_maximum_of_another(n: size, s: f32[2], x: f32[n]):
+    for i in seq(0, n):
+        s[0] = fmaxf(s[0], x[i])
+        s[1] = fmaxf(s[1], x[i] - s[0])

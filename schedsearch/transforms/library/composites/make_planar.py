@@ -35,7 +35,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.reductions import moves, used_again
+from schedsearch.transforms.blocks.reductions import in_one_type, moves, used_again
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Memory, Proposal, Steps
 from schedsearch.transforms.operators.outward import loops_around
@@ -69,6 +69,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 def _interleaved(proc: q.Proc, stmt: q.Stmt) -> _Interleaved | None:
     if not isinstance(stmt, q.Assign | q.Reduce) or reduction(stmt) is None or len(stmt.idx) < 2:
         return None
+    if not in_one_type(stmt):
+        return None  # no block would follow
     loops = tuple(loops_around(proc, stmt, before=inf))[::-1]
     used = frozenset().union(*map(q.expr_vars, stmt.idx)) | q.expr_vars(stmt.rhs)
     loops = tuple(loop for loop in loops if loop.iter in used)
