@@ -114,6 +114,7 @@ def test_a_run_that_waited_for_another_says_that_it_measures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[tuple[Artifact, TimingPlan]]
 ) -> None:
     monkeypatch.setattr(core_sharing, "slot_file", lambda what="measuring": tmp_path / what)
+    monkeypatch.setattr(core_sharing, "common_file", lambda what: tmp_path / f"common {what}")
     other, heard = ExitStack(), []
     other.enter_context(core_sharing.measuring_slot())
 
