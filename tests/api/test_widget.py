@@ -110,6 +110,7 @@ def test_the_frame_shows_what_it_is_told(tmp_path: Path) -> None:
     with browser(tmp_path) as tab:
         tab.screen(1400)
         tab.open((tmp_path / "host.html").as_uri())
+        tab.wait("document.querySelector('iframe')")  # made by a module, which runs last
         tab.wait(f"{inside}?.querySelector('.claim')?.textContent.startsWith('4.00x')")
         tab.wait(f"{inside}.body.innerText.includes('mm was tuned from kernels/mm.py')")
         assert 3 in tab.run("asked")
