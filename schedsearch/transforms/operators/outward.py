@@ -89,9 +89,12 @@ def movable(loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges) -> 
 
 
 def move_out(
-    alloc: q.Path, loops: Sequence[q.For], kept: Mapping[q.Var, q.Affine] = NO_DIMENSIONS
+    alloc: q.Path,
+    loops: Sequence[q.For],
+    kept: Mapping[q.Var, q.Affine] = NO_DIMENSIONS,
+    statements: int = 1,
 ) -> Steps:
-    """Move the allocation at `alloc` and the next statement, which gives it its value, out of
+    """Move the allocation at `alloc` and the next `statements`, which give it its value, out of
     `loops`, the innermost first. For each of the loops with a variable in `kept` they get a
     dimension of the length given there and a loop of their own. The others run at least
     once."""
@@ -100,10 +103,13 @@ def move_out(
         if loop.iter in kept:
             yield Op("expand_dim", (At(alloc), show_affine(kept[loop.iter]), loop.iter.name))
         yield Op("lift_alloc", (At(alloc),))
-        for position in reversed(range(before)):
-            yield Op("reorder_stmts", (Pair((*outside, position)),))
-        yield Op("fission", (After((*outside, 0)),))
-        if loop.iter not in kept:
+        for number in range(statements):
+            for position in reversed(range(number, before + number)):
+                yield Op("reorder_stmts", (Pair((*outside, position)),))
+        yield Op("fission", (After((*outside, statements - 1)),))
+        if loop.iter in kept:
+            statements = 1
+        else:
             if loop.lo != q.Affine(0):
                 yield Op("shift_loop", (At(outside), 0))
             yield Op("remove_loop", (At(outside),))

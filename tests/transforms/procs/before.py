@@ -415,6 +415,20 @@ def make_planar(C: f32[16, 16, 2], A: f32[16, 16, 2], B: f32[16, 16, 2]):
 
 
 @proc
+def hoist_temporary(d: f32[8, 8], x: f32[8, 3], y: f32[8, 3]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            t: f32
+            t = 0.0
+            yy: f32
+            yy = 0.0
+            for k in seq(0, 3):
+                t += x[i, k] * y[j, k]
+                yy += y[j, k] * y[j, k]
+            d[i, j] = t / yy
+
+
+@proc
 def isolate_sum(y: f32[16, 8], x: f32[16, 4], w: f32[8, 4], b: f32[8]):
     for i in seq(0, 16):
         for j in seq(0, 8):
