@@ -18,7 +18,8 @@ planes they are, and each sum gets a register block. The result and what moves w
 laid out so, once before the nest; the copies take as long as some steps of the sum.
 
 Proposed where each of two operands is used for several elements of the result: other sums take as
-long as their loads.
+long as their loads. Other innermost loops get planes of all that moves with them (positions of
+bodies that attract each other), if a loop around goes through the same values again.
 """
 
 from __future__ import annotations
@@ -49,9 +50,14 @@ MOST_PARTS = 8
 COLUMNS = -2
 
 
+LEAST_TIMES = 8
+"""That values are gone through: the copies take about as long as one time."""
+
+
 @dataclass(frozen=True)
 class _Interleaved:
-    """The outermost loop of a sum, and the arrays to lay out in planes, the result first."""
+    """The outermost loop of a sum, or of what goes through values again, and the arrays to lay out
+    in planes, the result first."""
 
     nest: q.For
     arrays: tuple[q.Var, ...]
@@ -67,6 +73,28 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def _interleaved(proc: q.Proc, stmt: q.Stmt) -> _Interleaved | None:
+    return _passed(proc, stmt) if isinstance(stmt, q.For) else _of_a_sum(proc, stmt)
+
+
+def _passed(proc: q.Proc, loop: q.For) -> _Interleaved | None:
+    """Values that an innermost loop goes along, if one around it does so again."""
+    if not all(isinstance(stmt, q.Assign | q.Reduce | q.Alloc) for stmt in loop.body):
+        return None
+    used = [(each, frozenset().union(*map(q.expr_vars, each.idx))) for each in accesses(loop.body)]
+    moving = [each for each, variables in used if loop.iter in variables]
+    parts = [each for each in moving if not moves(each.idx, loop, len(each.idx) - 1)]
+    if not parts or not all(moves(each.idx, loop, len(each.idx) + COLUMNS) for each in parts):
+        return None  # other ways to go along a loop have no vectors either
+    depends = frozenset().union(*(variables for each, variables in used if each in parts))
+    again = [each for each in loops_around(proc, loop, before=inf) if each.iter not in depends]
+    if not again or (again[-1].extent or LEAST_TIMES) < LEAST_TIMES:
+        return None
+    arrays = tuple(dict.fromkeys(each.buf for each in parts))
+    whole = all(_in_parts(proc, again[-1], buf) for buf in arrays)
+    return _Interleaved(again[-1], arrays) if whole else None
+
+
+def _of_a_sum(proc: q.Proc, stmt: q.Stmt) -> _Interleaved | None:
     if not isinstance(stmt, q.Assign | q.Reduce) or reduction(stmt) is None or len(stmt.idx) < 2:
         return None
     if not in_one_type(stmt):
@@ -104,7 +132,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     stmt = ast.by_path.get(path)
     found = _interleaved(ast, stmt) if stmt is not None else None
     if found is None:
-        raise RewriteError("there is no sum of products of interleaved values")
+        raise RewriteError("there are no interleaved values that are used again")
     p = Cursors((yield None))
     nest, taken = p.at(found.nest.path), names(ast)
     for buf in found.arrays:

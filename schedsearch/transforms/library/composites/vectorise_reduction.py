@@ -65,6 +65,7 @@ from schedsearch.transforms.vector.fused.recognise import fuse
 from schedsearch.transforms.vector.registers import memory_name
 
 VERSION = 1
+NORMAL_FORM = 6
 
 MAX_REGISTERS = 32
 
