@@ -23,8 +23,13 @@ GENERIC = "-mtune=generic"
 """A gcc older than the CPU tunes for what came before. gcc 12 on Zen 5 reads the vectors of a
 register block from memory for each row that it multiplies them with: up to twice the time."""
 
+TYPE_GENERIC = "-includetgmath.h"
+"""C computes functions in the type of their argument. Otherwise `sqrt` and `sin` of an f32 are f64,
+and so is all that is computed with them."""
+
 OPTIONS = (
     "",
+    TYPE_GENERIC,
     "-O2",
     "-funroll-loops",
     "-mprefer-vector-width=512",

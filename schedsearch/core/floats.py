@@ -54,6 +54,7 @@ _VALUE_CHANGING = (
     "-fdenormal-fp-math=",
     "-ffp-model=",
     "-fcx-limited-range",
+    "-includetgmath.h",
 )
 """Starts of options that change results beyond what `reassociate` allows."""
 

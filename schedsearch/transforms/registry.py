@@ -36,7 +36,7 @@ from schedsearch.analysis.independence import has_threads, races
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.fields import brief
-from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.floats import FloatingPoint, forbidden_flags
 from schedsearch.core.records import Target
 from schedsearch.core.suggest import did_you_mean
 from schedsearch.core.text import header
@@ -186,6 +186,8 @@ def carry_out(
     that may race (Exo's operators treat parallel loops as sequential ones), an array
     whose length depends on a variable that is gone, or a buffer without precision.
     """
+    if wrong := forbidden_flags(fp, str(dict(rewrite.args).get("options", "")).split()):
+        raise RewriteError(f"{rewrite.transform}: --fp {fp} rules out {wrong[0]}")
     steps = _transform_of(rewrite, ast).steps(ast, rewrite.path, dict(rewrite.args))
     parallel = has_threads(ast)
     try:

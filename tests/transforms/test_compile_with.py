@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import shutil
 import subprocess
 from dataclasses import asdict, replace
@@ -12,8 +13,9 @@ from typing import Any
 import pytest
 
 from schedsearch.core import ast as q
-from schedsearch.core.build import DEFAULT_BUILD, GENERIC, PEEL, Build
+from schedsearch.core.build import ALWAYS, DEFAULT_BUILD, GENERIC, PEEL, TYPE_GENERIC, Build
 from schedsearch.core.errors import ReplayError, RewriteError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms import codegen
@@ -100,6 +102,67 @@ def test_gcc_begins_loops_at_aligned_elements_if_told_so(options: str, tmp_path:
     subprocess.run(command, cwd=tmp_path, input=source, text=True, check=True)
     (dump,) = tmp_path.glob("*.vect")
     assert ("access forced using peeling" in dump.read_text()) == (options == PEEL)
+
+
+ROOTS = """from __future__ import annotations
+from exo import proc
+from exo.libs.externs import sqrt
+
+
+@proc
+def single(y: f32[8], x: f32[8]):
+    for i in seq(0, 8):
+        y[i] = y[i] / (x[i] + sqrt(x[i]))
+
+
+@proc
+def double(y: f64[8], x: f64[8]):
+    for i in seq(0, 8):
+        y[i] = y[i] / sqrt(x[i])
+"""
+
+
+def test_functions_are_computed_in_the_type_of_their_argument_if_results_may_differ(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "roots.py").write_text(ROOTS)
+    procs = load_source(tmp_path / "roots.py").procs
+    contracts = {
+        (name, fp): [build.options for build in builds_of(mirror(procs[name]), target)]
+        for name in ("single", "double")
+        for fp in FloatingPoint
+        for target in [replace(TWO, fp=fp)]
+    }
+    generic = {key for key, options in contracts.items() if TYPE_GENERIC in options}
+    assert generic == {("single", FloatingPoint.FAST)}
+    single = procs["single"]
+    given = rewrite(Build("gcc", TYPE_GENERIC, True))
+    assert apply(single, mirror(single), given) is single
+    for fp in (FloatingPoint.STRICT, FloatingPoint.REASSOCIATE):
+        with pytest.raises(RewriteError, match="rules out"):
+            apply(single, mirror(single), given, fp)
+
+
+@pytest.mark.skipif(not shutil.which("gcc") or platform.machine() != "x86_64", reason="gcc on x86")
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_no_f64_is_left_in_the_machine_code(compiler: str, tmp_path: Path) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    (tmp_path / "roots.py").write_text(ROOTS)
+    code = generate_c(load_source(tmp_path / "roots.py").procs["single"])
+    base = ("-O3", "-ffast-math", *ALWAYS)
+    assembly = {
+        options: subprocess.run(
+            [compiler, *Build(compiler, options).flags(base), "-xc", "-S", "-", "-o", "-"],
+            input=f"{code.header}\n{code.source}",
+            text=True,
+            check=True,
+            capture_output=True,
+        ).stdout
+        for options in ("", TYPE_GENERIC)
+    }
+    doubles = {o: bool(re.search(r"\bv?sqrt[sp]d\b", text)) for o, text in assembly.items()}
+    assert doubles == {"": True, TYPE_GENERIC: False}
 
 
 def test_compiler_and_option_are_each_chosen_once() -> None:

@@ -1,4 +1,5 @@
-"""Interleaved values are laid out in planes, where sums of their products get blocks."""
+"""Interleaved values are laid out in planes: sums of their products get blocks then, loops along them
+vectors."""
 
 from __future__ import annotations
 
@@ -24,6 +25,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "complex_product": [{"m": 1, "n": 1, "p": 1}, {"m": 9, "n": 35, "p": 5}],
     "complex_square": [{}],
     "pixels_resized": [{"n": 1}, {"n": 37}],
+    "bodies": [{"n": 1}, {"n": 19}],
+    "pushed": [{"n": 1}, {"n": 33}],
 }
 
 
@@ -65,9 +68,27 @@ def test_a_difference_of_products_is_one_block_and_each_term_of_a_sum_another() 
     assert any(name.endswith("_fma_scalar_vector") for name in calls)
 
 
+@pytest.mark.parametrize(("name", "vectorised"), [("bodies", "_reduction"), ("pushed", "")])
+def test_a_loop_along_values_that_are_used_again_gets_vectors(name: str, vectorised: str) -> None:
+    transforms = select([f"vectorise{vectorised}"])
+    before, after = mirror(PROCEDURES[name]), planar(name, "make_planar")[-1][1].ast
+    counts = [sum(len(list(t.rewrites(a, WIDE))) for t in transforms) for a in (before, after)]
+    assert counts[0] == 0 < counts[1]
+
+
 @pytest.mark.parametrize(
     "name",
-    ["parts_by_a_loop", "complex_vector", "dense", "both_sides", "halves", "bytes_converted"],
+    [
+        "parts_by_a_loop",
+        "seldom",
+        "grey",
+        "every_second",
+        "complex_vector",
+        "dense",
+        "both_sides",
+        "halves",
+        "bytes_converted",
+    ],
 )
 def test_other_sums_stay(name: str) -> None:
     assert not list(PLANAR.rewrites(mirror(PROCEDURES[name]), TARGET))

@@ -222,3 +222,46 @@ def bytes_converted(C: i32[24, 24, 2], A: i8[24, 24], B: i8[24, 24, 2]):
         for j in seq(0, 24):
             for k in seq(0, 24):
                 C[i, j, 0] += A[i, k] * B[k, j, 1]
+
+
+@proc
+def bodies(n: size, F: f32[n, 3], P: f32[n, 3], m: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            dx: f32
+            dx = P[j, 0] - P[i, 0]
+            dy: f32
+            dy = P[j, 1] - P[i, 1]
+            s: f32
+            s = m[j] * (dx * dx + dy * dy)
+            F[i, 0] += s * dx
+            F[i, 1] += s * dy
+
+
+@proc
+def pushed(n: size, F: f32[n, 2], P: f32[n, 2], s: f32[9]):
+    for t in seq(0, 9):
+        for j in seq(0, n):
+            F[j, 0] = F[j, 0] + s[t] * P[j, 1]
+            F[j, 1] = F[j, 1] - s[t] * P[j, 0]
+
+
+@proc
+def seldom(F: f32[24, 2], P: f32[24, 2], s: f32[7]):
+    for t in seq(0, 7):
+        for j in seq(0, 24):
+            F[j, 0] = F[j, 0] + s[t] * P[j, 1]
+
+
+@proc
+def grey(y: f32[24, 24], x: f32[24, 24, 3]):
+    for i in seq(0, 24):
+        for j in seq(0, 24):
+            y[i, j] = x[i, j, 0] + x[i, j, 1] + x[i, j, 2]
+
+
+@proc
+def every_second(y: f32[24], x: f32[48, 2]):
+    for i in seq(0, 24):
+        for j in seq(0, 24):
+            y[i] += x[2 * j, 0] * x[2 * j, 1]

@@ -11,9 +11,12 @@ that a node has a handful of these.
 
 from collections.abc import Iterator
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
-from schedsearch.core.build import GENERIC, PEEL, Build
+from schedsearch.core.build import GENERIC, PEEL, TYPE_GENERIC, Build
 from schedsearch.core.errors import RewriteError, UserError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.records import Target
 from schedsearch.transforms.exo.generated import may_restrict
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
@@ -39,6 +42,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 def _options(proc: q.Proc, target: Target, kind: str) -> Iterator[str]:
     """Options that can matter: most are about loops that the compiler vectorises."""
+    if target.fp is FloatingPoint.FAST and any(map(_widens, q.walk(proc.body))):
+        yield TYPE_GENERIC
     if kind == "gcc" and any(map(_in_registers, q.walk(proc.body))):
         yield GENERIC
     yield "-O2"
@@ -50,6 +55,16 @@ def _options(proc: q.Proc, target: Target, kind: str) -> Iterator[str]:
         yield "-mprefer-vector-width=256"
     if kind == "gcc" and "avx" in target.features and 8 * target.align < target.vector_bits:
         yield PEEL
+
+
+def _widens(stmt: q.Stmt) -> bool:
+    """Whether C computes a function of f32 in f64."""
+    return isinstance(stmt, q.Assign | q.Reduce) and any(
+        isinstance(part, q.Extern)
+        and FUNCTIONS[part.name].precision == "f64"
+        and any(read.type == "f32" for read in reads(part))
+        for part in q.walk_expr(stmt.rhs)
+    )
 
 
 def _in_registers(stmt: q.Stmt) -> bool:
