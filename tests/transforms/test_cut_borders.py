@@ -25,6 +25,7 @@ SIZES = {
     "image": [{}],
     "convolution": [{"n": 1, "c": 1}, {"n": 2, "c": 3}, {"n": 7, "c": 2}],
     "plane": [{"n": 1, "m": 1}, {"n": 2, "m": 2}, {"n": 5, "m": 7}],
+    "batch": [{"n": 1, "m": 1}, {"n": 2, "m": 2}, {"n": 3, "m": 7}],
     "two_windows": [{"n": 1}, {"n": 4}, {"n": 5}, {"n": 9}],
 }
 
@@ -47,7 +48,7 @@ def test_most_iterations_have_no_condition(name: str) -> None:
     sums = [s for s in q.walk(state.ast.body) if isinstance(s, q.Reduce)]
     guarded = {s.path for each in conditions for s in q.walk(each.body)}
     assert [s for s in sums if s.path not in guarded]
-    sizes = {"n": 500, "c": 8}
+    sizes = {"n": 500, "c": 8, "m": 500}
     assert log_cost(state.ast, TARGET, sizes) < log_cost(mirror(PROCEDURES[name]), TARGET, sizes)
 
 

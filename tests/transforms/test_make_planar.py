@@ -1,5 +1,4 @@
-"""Interleaved values are laid out in planes: sums of their products get blocks then, loops along them
-vectors."""
+"""Interleaved values are laid out in planes, where sums get blocks and loops vectors."""
 
 from __future__ import annotations
 

@@ -75,3 +75,12 @@ def plane(n: size, m: size, y: f32[n, m], x: f32[n, m]):
         for j in seq(0, m):
             if i > 0 and j > 0 and j < m - 1:
                 y[i, j] += x[i - 1, j - 1] * x[i, j + 1]
+
+
+@proc
+def batch(n: size, m: size, y: f32[n, m], x: f32[n, m]):
+    for b in seq(0, n):
+        for i in seq(0, m):
+            for d in seq(0, 3):
+                if i + d > 0 and i + d < m + 1:
+                    y[b, i] += x[b, i + d - 1]

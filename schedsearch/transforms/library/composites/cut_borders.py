@@ -62,9 +62,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         if loop.iter not in done and statement_count((loop,)) <= MAX_STATEMENTS:
             cuts, _ = _borders(proc, loop)
-            done.update(cut.loop.iter for cut in cuts)
-            if cuts and cuts[0].loop is loop and not _kept(proc, loop, cuts):
-                yield loop, {}
+            if cuts and cuts[0].loop is loop:
+                done.update(cut.loop.iter for cut in cuts)
+                if not _kept(proc, loop, cuts):
+                    yield loop, {}
 
 
 def _kept(proc: q.Proc, nest: q.For, cuts: list[_Cut]) -> bool:
