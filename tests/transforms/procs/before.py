@@ -34,6 +34,16 @@ def cut_loop(x: f32[10]):
 
 
 @proc
+def cut_taps(y: f32[9, 4], x: f32[9, 4], w: f32[3, 4, 4]):
+    for o in seq(0, 4):
+        for i in seq(0, 9):
+            for d in seq(0, 3):
+                for k in seq(0, 4):
+                    if i + d > 0 and i + d < 10:
+                        y[i, o] += x[i + d - 1, k] * w[d, k, o]
+
+
+@proc
 def cut_triangle(C: f32[35, 35], A: f32[35, 3], B: f32[3, 35]):
     for i in seq(0, 35):
         for j in seq(0, i + 1):

@@ -102,21 +102,31 @@ def _expandable(temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges
 
 
 def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
-    """The innermost loops around a sum that give its result two dimensions; none if it has fewer,
-    if nothing is added up, or if operands are used for one element each."""
+    """The innermost loops around a sum, or around conditions that it alone depends on, in which
+    each operand is used for several elements of a result of two dimensions or more; none if there
+    are none."""
     indices = frozenset().union(*map(q.expr_vars, stmt.idx))
     loops: list[q.For] = []
     kept: set[q.Var] = set()
     outside = False
-    for loop in loops_around(proc, stmt, before=inf):
+    for loop in loops_around(proc, _guarded(proc, stmt), before=inf):
         loops.insert(0, loop)
         outside = outside or any(isinstance(s, q.Alloc) and s.buf == stmt.buf for s in loop.body)
         if outside or loop.iter in indices:
             kept.add(loop.iter)
-        if len(kept) == DIMENSIONS:
+        if len(kept) >= DIMENSIONS and used_again(stmt, kept, loops):
+            return tuple(loops)
+    return ()
+
+
+def _guarded(proc: q.Proc, stmt: q.Stmt) -> q.Stmt:
+    """The outermost condition around nothing but the statement; itself if there is none."""
+    while len(stmt.path) > 1 and "e" not in stmt.path:
+        around = proc.by_path[stmt.path[:-1]]
+        if not isinstance(around, q.If) or around.orelse or len(around.body) > 1:
             break
-    worthwhile = len(kept) == DIMENSIONS and used_again(stmt, kept, loops)
-    return tuple(loops) if worthwhile else ()
+        stmt = around
+    return stmt
 
 
 def _continued(proc: q.Proc, stmt: q.Reduce) -> _Sum | None:

@@ -1,0 +1,173 @@
+"""Give each tap of a window the iterations in which it is inside, where a sum skips the others.
+
+```
+for i in seq(0, n):                             for i in seq(1, n):
+    for d in seq(0, 3):                             y[i] += w[0] * x[i - 1]
+        if i + d > 0 and i + d < n + 1:    ->   for i in seq(0, n):
+            y[i] += w[d] * x[i + d - 1]             y[i] += w[1] * x[i]
+                                                for i in seq(0, n - 1):
+                                                    y[i] += w[2] * x[i + 1]
+```
+
+Convolutions with padding. Without conditions every tap is a sum of products with a register block,
+also where columns are places of the image, whose borders would be too narrow for one. The loops
+over taps come outermost and are unrolled; the loops whose places they move get other ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import inf, prod
+
+from schedsearch.analysis.conditions import at_most_zero
+from schedsearch.analysis.ranges import Ranges, bounds, ranges_of_args
+from schedsearch.analysis.reduction import reduction
+from schedsearch.analysis.walkers import next_path, shifted
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine
+from schedsearch.transforms.blocks.reductions import gaps, used_again
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import After, Args, At, Proposal, Steps
+from schedsearch.transforms.operators.outward import loops_around
+
+VERSION = 1
+NORMAL_FORM = 2
+
+MAX_TAPS = 49
+"""Of a window of 7 x 7: each is a nest of its own."""
+
+
+@dataclass(frozen=True)
+class _Window:
+    """A condition around a sum, the loops around it, the outermost first, and those over taps."""
+
+    guard: q.If
+    loops: tuple[q.For, ...]
+    taps: tuple[q.For, ...]
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for stmt in q.walk(proc.body):
+        if isinstance(stmt, q.If) and _window(proc, stmt) is not None:
+            yield stmt, {}
+
+
+def _window(proc: q.Proc, guard: q.If) -> _Window | None:
+    if guard.orelse or len(guard.body) != 1:
+        return None
+    [stmt] = guard.body
+    if not isinstance(stmt, q.Reduce) or reduction(stmt) is None:
+        return None
+    around = list(loops_around(proc, guard, before=inf))[::-1]
+    tested = q.expr_vars(guard.cond)
+    indices = frozenset().union(*map(q.expr_vars, stmt.idx))
+    while around and around[0].iter not in tested | indices:
+        del around[0]
+    kept = {loop.iter for loop in around if loop.iter in indices}
+    if not used_again(stmt, kept, around):
+        return None  # no block would follow
+    taps = tuple(loop for loop in around if loop.iter in tested - indices)
+    if not taps or not all(tap.extent and tap.lo == q.Affine(0) for tap in taps):
+        return None
+    extents = [tap.extent or 0 for tap in taps]
+    if prod(extents) > MAX_TAPS:
+        return None
+    ranges = ranges_of_args(proc)
+    for each in product(*map(range, extents)):
+        values = {tap.iter: value for tap, value in zip(taps, each, strict=True)}
+        cuts = _cuts(guard, around, values)
+        if cuts is None or not all(_enough(cut, ranges) for cut in cuts):
+            return None
+    return _Window(guard, tuple(around), taps)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A loop that is not inside for so many iterations at its beginning and at its end."""
+
+    loop: q.For
+    before: int
+    after: int
+
+
+def _cuts(guard: q.If, loops: Sequence[q.For], taps: Mapping[q.Var, int]) -> list[_Cut] | None:
+    """Where the condition is false for these values of the loops over taps, by loops, the outermost
+    first; None if that is not at the beginning or the end of one of them."""
+    outside = {loop.iter: [0, 0] for loop in loops}
+    of = {loop.iter: loop for loop in loops}
+    for excess in at_most_zero(guard.cond):
+        tested = _with(excess, taps)
+        moved = [var for var in q.expr_vars(tested) if var in of]
+        if not moved and tested.is_const and tested.const <= 0:
+            continue
+        if len(moved) != 1 or abs(step := tested.coefficient(moved[0])) != 1:
+            return None
+        loop, rest = of[moved[0]], tested - q.as_affine(moved[0]).scaled(step)
+        count = rest - loop.lo if step < 0 else rest + loop.hi - 1
+        if not count.is_const:
+            return None
+        end = outside[loop.iter]
+        end[step > 0] = max(end[step > 0], count.const)
+    return [_Cut(of[var], *ends) for var, ends in outside.items() if any(ends)]
+
+
+def _with(value: q.Affine, taps: Mapping[q.Var, int]) -> q.Affine:
+    for var, number in taps.items():
+        factor = value.coefficient(var)
+        value = value - q.as_affine(var).scaled(factor) + factor * number
+    return value
+
+
+def _enough(cut: _Cut, ranges: Ranges) -> bool:
+    return bounds(cut.loop.hi - cut.loop.lo, ranges)[0] >= cut.before + cut.after
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    stmt = ast.by_path.get(path)
+    found = _window(ast, stmt) if isinstance(stmt, q.If) else None
+    if found is None:
+        raise RewriteError("there is no window with taps that are outside")
+    p = Cursors((yield None))
+    guard = p.at(path)
+    for gap, lifts in gaps(found.loops, path):
+        yield from p.do("fission", After(gap), lifts)
+    nest = p.path(guard)[: len(path) - len(found.loops)]
+    order = [loop.iter for loop in found.loops]
+    for place, tap in enumerate(found.taps):
+        while (at := order.index(tap.iter)) > place:
+            yield from p.do("reorder_loops", At((*nest, *(0,) * (at - 1))))
+            order[at - 1 : at + 1] = reversed(order[at - 1 : at + 1])
+    for depth in reversed(range(len(found.taps))):
+        yield from p.do("unroll_loop", At((*nest, *(0,) * depth)))
+    count = prod(tap.extent or 0 for tap in found.taps)
+    for number in reversed(range(count)):
+        yield from _cut(p, shifted(nest, number))
+    yield from p.do("delete_pass")
+
+
+def _cut(p: Cursors, where: q.Path) -> Steps:
+    """Cut what is outside off the nest of one tap, and then the condition."""
+    loops: list[q.For] = []
+    stmt = p.ast.by_path[where]
+    while isinstance(stmt, q.For):
+        loops.append(stmt)
+        [stmt] = stmt.body
+    if not isinstance(stmt, q.If):
+        return  # always inside
+    cuts = {cut.loop.iter: cut for cut in _cuts(stmt, loops, {}) or []}
+    for depth, loop in enumerate(loops):
+        inside = (0,) * (len(loops) - depth)
+        cut = cuts.get(loop.iter, _Cut(loop, 0, 0))
+        if cut.after:
+            yield from p.do("cut_loop", At(where), show_affine(loop.hi - cut.after))
+            yield from p.do("eliminate_dead_code", At((*next_path(where), *inside)))
+        if cut.before:
+            yield from p.do("cut_loop", At(where), show_affine(loop.lo + cut.before))
+            yield from p.do("eliminate_dead_code", At((*where, *inside)))
+            where = next_path(where)
+        where = (*where, 0)
+    yield from p.do("eliminate_dead_code", At(where))

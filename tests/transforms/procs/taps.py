@@ -1,0 +1,78 @@
+"""Sums over windows that reach over the edges, and sums with other conditions."""
+
+from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def places(Y: f32[2, 3, 5, 6], X: f32[2, 2, 5, 6], W: f32[3, 2, 3, 3]):
+    for b in seq(0, 2):
+        for o in seq(0, 3):
+            for y in seq(0, 5):
+                for x in seq(0, 6):
+                    Y[b, o, y, x] = 0.0
+                    for c in seq(0, 2):
+                        for u in seq(0, 3):
+                            for v in seq(0, 3):
+                                if y + u > 0 and y + u <= 5 and x + v >= 1 and x + v < 7:
+                                    Y[b, o, y, x] += X[b, c, y + u - 1, x + v - 1] * W[o, c, u, v]
+
+
+@proc
+def channels(n: size, m: size, c: size, Y: f32[n, m, c], X: f32[n, m, c], W: f32[3, 3, c, c]):
+    for y in seq(0, n):
+        for x in seq(0, m):
+            for o in seq(0, c):
+                for u in seq(0, 3):
+                    for v in seq(0, 3):
+                        for i in seq(0, c):
+                            if y + u > 0 and y + u < n + 1 and x + v > 0 and x + v < m + 1:
+                                Y[y, x, o] += X[y + u - 1, x + v - 1, i] * W[u, v, i, o]
+
+
+@proc
+def dilated(n: size, c: size, y: f32[n + 4, c], x: f32[n + 4, c], w: f32[3, c, c]):
+    for o in seq(0, c):
+        for i in seq(0, n + 4):
+            for d in seq(0, 3):
+                for k in seq(0, c):
+                    if i + 2 * d >= 2 and i + 2 * d < n + 6:
+                        y[i, o] += x[i + 2 * d - 2, k] * w[d, k, o]
+
+
+@proc
+def strided(y: f32[8, 8], x: f32[16, 8], w: f32[3, 8, 8]):
+    for i in seq(0, 8):
+        for o in seq(0, 8):
+            for d in seq(0, 3):
+                for k in seq(0, 8):
+                    if 2 * i + d > 0:
+                        y[i, o] += x[2 * i + d - 1, k] * w[d, k, o]
+
+
+@proc
+def too_short(n: size, c: size, y: f32[n, c], x: f32[n, c], w: f32[5, c, c]):
+    for i in seq(0, n):
+        for o in seq(0, c):
+            for d in seq(0, 5):
+                for k in seq(0, c):
+                    if i + d > 1 and i + d < n + 2:
+                        y[i, o] += x[i + d - 2, k] * w[d, k, o]
+
+
+@proc
+def triangle(C: f32[8, 8], A: f32[8, 8], B: f32[8, 8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            for k in seq(0, 8):
+                if k <= i:
+                    C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def of_one(y: f32[9], x: f32[9]):
+    for i in seq(0, 9):
+        for d in seq(0, 3):
+            if i + d > 0 and i + d < 10:
+                y[i] += x[i + d - 1]

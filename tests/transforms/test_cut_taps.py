@@ -1,0 +1,58 @@
+"""Taps of windows that reach over the edges become nests without conditions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.text import show_affine
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import State
+from transforms.execution import assert_same_meaning
+from transforms.helpers import TARGET, source
+
+PROCEDURES = source("taps").procs
+[CUT] = select(["cut_taps"])
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "places": [{}],
+    "channels": [{"n": 1, "m": 1, "c": 1}, {"n": 2, "m": 1, "c": 3}, {"n": 4, "m": 5, "c": 2}],
+    "dilated": [{"n": 1, "c": 1}, {"n": 6, "c": 3}],
+    "triangle": [{}],
+}
+
+
+def cut(name: str, fp: FloatingPoint = FloatingPoint.FAST) -> tuple[Trace, State]:
+    before = PROCEDURES[name]
+    [rewrite, *_] = CUT.rewrites(mirror(before), TARGET)
+    after = apply(before, mirror(before), rewrite, fp)
+    return Trace((rewrite,)), State(after, mirror(after))
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
+    assert_same_meaning(PROCEDURES[name], [cut(name)], SIZES[name], tmp_path)
+
+
+@pytest.mark.parametrize(("name", "taps"), [("places", 9), ("channels", 9), ("dilated", 3)])
+def test_every_tap_is_a_nest_without_conditions(name: str, taps: int) -> None:
+    ast = cut(name)[1].ast
+    assert not [s for s in q.walk(ast.body) if isinstance(s, q.If | q.Pass)]
+    assert len([s for s in q.walk(ast.body) if isinstance(s, q.Reduce)]) == taps
+
+
+def test_places_that_a_tap_does_not_reach_are_left_out() -> None:
+    loops = [s for s in q.walk(cut("dilated")[1].ast.body) if isinstance(s, q.For)]
+    ends = [(show_affine(s.lo), show_affine(s.hi)) for s in loops if s.iter.name == "i"]
+    assert ends == [("2", "n + 4"), ("0", "n + 4"), ("0", "n + 2")]
+
+
+@pytest.mark.parametrize("name", ["strided", "too_short", "of_one"])
+def test_others_stay(name: str) -> None:
+    assert not list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))
