@@ -57,6 +57,9 @@ for i in seq(0, 500):                     for io in seq(0, 62):
             C[i, j] += ...                    ...  # of which 7 lanes count
 ```
 
+With `spare` masked registers may hold anything beyond the columns, where nothing stores that. With
+`in_order` compilers add few steps up as they are written, where the tile has sums enough.
+
 Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
 vectors` accumulators, `vectors` operands and one broadcast fill the register file,
 with as much arithmetic per load as possible; `depth` is such that the panel leaves the
