@@ -14,6 +14,7 @@ from schedsearch.transforms.blocks.factors import divides, last_multiple
 from schedsearch.transforms.blocks.held_tiles import Columns, HeldTiles, Ways
 from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim
 from schedsearch.transforms.blocks.row_blocks import pack_all, rows_in_blocks
+from schedsearch.transforms.blocks.row_tiles import RowTiles, Tile
 from schedsearch.transforms.blocks.windows import (
     along_last,
     divided,
@@ -35,9 +36,6 @@ FEW_STEPS = 8
 
 AT_ONCE = 8
 """Sums that a core adds to at once: two, and four more before the first is done."""
-
-Tile = tuple[Cursor, Sequence[Cursor], int]
-"""The first of the innermost reductions, the loops of a tile, and how many rows it has."""
 
 
 class BlockedNest:
@@ -227,9 +225,20 @@ class BlockedNest:
         tiles = [] if self.rows_later else [self._whole_tile()]
         if self.rows_later:
             first, *left = self.rests or [self.loops[self.rows_later]]
-            tiles += yield from self._tiles_of_rows(first)
+            above = self.order.index(self.inner[0]) - self.order.index(self.rows_later)
+            rows = RowTiles(
+                self.p,
+                self.rows_later,
+                self.args["tile_rows"],
+                above,
+                len(self.inner),
+                len(self.tile),
+                self.first is not None,
+                self.taken,
+            )
+            tiles += yield from rows.of(first)
             for rest in left:
-                tiles += yield from self._tiles_of_rows(rest, less_than=self.block_rows)
+                tiles += yield from rows.of(rest, less_than=self.block_rows)
         held = HeldTiles(self.p, self.nest, self.ways, self._steps_in_order(), self.taken)
         staged = []
         for block, tile, tile_rows in tiles:
@@ -269,61 +278,3 @@ class BlockedNest:
     def _whole_tile(self) -> Tile:
         block, *tile = (self.loops[name] for name in (self.inner[0], *self.tile))
         return block, tile, self.args["tile_rows"]
-
-    def _tiles_of_rows(
-        self, rest: Cursor, less_than: float = inf
-    ) -> Generator[Op | None, Any, list[Tile]]:
-        """Tile a loop over rows, and what the tile does not divide of it by smaller tiles."""
-        p = self.p
-        above = self.order.index(self.inner[0]) - self.order.index(self.rows_later)
-        found: list[Tile] = []
-        for tile_rows in _fewer_and_fewer(self.args["tile_rows"]):
-            if tile_rows >= less_than:
-                continue
-            loop = p.stmt(rest)
-            assert isinstance(loop, q.For)
-            if loop.extent is not None and (
-                tile_rows < self.args["tile_rows"] or loop.extent < tile_rows
-            ):
-                tile_rows = loop.extent
-            whole = divides(p.ast, tile_rows, loop.hi - loop.lo, loop.path)
-            rows = rest
-            if not whole:
-                yield from p.do("cut_loop", rows, last_multiple(loop, tile_rows))
-                rest = p.at(next_path(p.path(rows)))
-            if loop.lo != q.Affine(0):
-                yield from p.do("shift_loop", rows, 0)
-            block = p.at(p.path(rows, *(0,) * (above - 1), int(self.first is not None)))
-            below = range(len(self.inner), len(self.inner) + len(self.tile))
-            tile = [p.at(p.path(block, *(0,) * depth)) for depth in below]
-            if tile_rows > 1:
-                tile.insert(0, (yield from self._move_down(rows, tile_rows, above)))
-            found.append((block, tile, tile_rows))
-            if whole:
-                break
-        return found
-
-    def _move_down(
-        self, rows: Cursor, factor: int, above: int
-    ) -> Generator[Op | None, Any, Cursor]:
-        """Divide a loop over rows, the inner part of it around the tile's other loops."""
-        p, name = self.p, self.args["rows"]
-        names = (name, fresh(self.taken, f"{name}r"))
-        yield from p.do("divide_loop", rows, factor, names, perfect=True)
-        inner = p.at(p.path(rows, 0))
-        for _ in range(above - 1):
-            yield from p.do("reorder_loops", inner)
-        if self.first is not None:
-            start = p.path(inner)
-            yield from p.do("fission", After((*start, 0)))
-            inner = p.at(next_path(start))
-        for _ in self.inner:
-            yield from p.do("reorder_loops", inner)
-        return inner
-
-
-def _fewer_and_fewer(tile_rows: int) -> list[int]:
-    """Rows of the tiles for what is left by each one before, of a loop of unknown length. Each
-    divides the one before, so that all begin at a multiple of theirs."""
-    smaller = max(rows for rows in (1, 2, 3, 4) if tile_rows % rows == 0 and rows < tile_rows)
-    return [tile_rows, *sorted({smaller, 1}, reverse=True)]
