@@ -46,6 +46,9 @@ SIZES = {
     "upper": [{"n": 1}, {"n": 13}],
     "converted": [{"M": 1, "N": 1, "K": 1}, {"M": 5, "N": 18, "K": 3}],
     "of_a_triangle": [{"n": 1}, {"n": 13}],
+    "of_three": [{"I": 1, "J": 1, "K": 1, "R": 1}, {"I": 5, "J": 3, "K": 4, "R": 19}],
+    "of_three_as_two": [{}],
+    "of_four": [{}],
 }
 
 
@@ -76,6 +79,32 @@ def test_an_operand_takes_all_factors_of_its_loops_with_it() -> None:
     assert operands("activated") == {"relu(A[i, k])", "-(B[k, j])"}
     assert operands("scaled_first") == {"by * x[j]"}  # no loop uses elements of A again
     assert operands("truncated") == {"s * A[i, k]"}  # rounded otherwise, it may be truncated so
+
+
+def test_of_three_arrays_the_two_with_the_smallest_product_are_multiplied() -> None:
+    assert operands("of_three") == {"B[j, r] * C[k, r]"}
+    assert operands("of_four") == {"B[j, r] * C[k, r]"}
+    scaled, *_ = folded("of_three_as_two")  # the smallest array first
+    assert scaled[0].steps[0].arg("operand") == "a * B[j, r]"
+    first = scaled[1]
+    [again] = FOLD.rewrites(first.ast, TARGET)
+    assert again.arg("operand") == "B_f[j, r] * C[k, r]"
+    last = mirror(apply(first.procedure, first.ast, again))
+    alloc = last.body[2]
+    assert isinstance(alloc, q.Alloc)
+    assert [show_affine(extent) for extent in alloc.shape] == ["4", "5", "18"]  # rows stay rows
+    assert not list(FOLD.rewrites(last, TARGET))
+
+
+def test_of_three_arrays_none_is_multiplied_in_another_order_unless_it_may_be() -> None:
+    for fp in (FloatingPoint.STRICT, FloatingPoint.REASSOCIATE):
+        assert operands("of_three", fp) == set()
+        assert operands("of_three_as_two", fp) == {"a * X[i, j, k]"}
+
+
+@pytest.mark.parametrize("name", ["of_three_used_seldom", "of_three_with_all_loops"])
+def test_of_three_arrays_none_is_multiplied_for_little(name: str) -> None:
+    assert operands(name) == set()
 
 
 @pytest.mark.parametrize("name", ["plain", "overwritten", "integers", "scalars_that_stay"])
@@ -145,7 +174,7 @@ def test_other_contracts_allow_only_what_is_a_product_as_written() -> None:
         apply(PROCEDURES["blas_gemm"], ast, rewrite, FloatingPoint.REASSOCIATE)
 
 
-@pytest.mark.parametrize("name", ["blas_gemm", "scaled_last", "weighted"])
+@pytest.mark.parametrize("name", ["blas_gemm", "scaled_last", "weighted", "of_three"])
 def test_what_is_left_is_blocked(name: str) -> None:
     assert not list(BLOCK.rewrites(mirror(PROCEDURES[name]), TARGET))
     _, state = folded(name)[0]

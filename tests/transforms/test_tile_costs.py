@@ -14,6 +14,7 @@ from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.blocks.edges import best_block
 from schedsearch.transforms.blocks.reductions import reduction_nests
 from schedsearch.transforms.blocks.tile_costs import UNROLLED, UNROLLED_CODE, possible_tiles
+from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
@@ -119,6 +120,18 @@ def test_panels_that_loops_around_use_again_are_packed(tmp_path: Path) -> None:
     """40 rows are too few, 2 x 40 are enough for tiles of at most five rows."""
     block = chosen(procedures("f64", 37, tmp_path)["rows"])
     assert block["pack"] is (16 * block["tile_rows"] <= 2 * 40)
+
+
+def test_sums_of_few_steps_are_kept_in_order(tmp_path: Path) -> None:
+    """Compilers would add up the three columns of a convolution's kernel first."""
+    (longer := tmp_path / "longer.py").write_text(SUMS.format(kind="f32", n=28).replace("5", "9"))
+    few, more = procedures("f32", 28, tmp_path), load_source(longer).procs
+    for original, kept in ((few["convolution"], 1), (few["product"], 1), (more["product"], 0)):
+        ast = mirror(original)
+        [rewrite] = ALL.rewrites(ast, replace(TARGET, vector_bits=512, vector_registers=32))
+        source = generate_c(apply(original, ast, rewrite)).source
+        assert ("_IN_ORDER(sum)" in source) == kept
+        assert ("fma_scalar_vector" in source) != kept
 
 
 @pytest.mark.normal

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
@@ -26,14 +28,17 @@ def use_instruction(
     chains: int = 1,
     parts: int = 1,
     in_turn: bool = False,
+    spare: bool = False,
+    in_order: bool = False,
 ) -> Steps:
-    """Make the loop at `path` an instruction."""
+    """Make the loop at `path` an instruction. `spare`: what registers hold beyond its iterations is
+    of no use. `in_order`: sums are added up as it is written."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
     fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn)
     if fused is None:
         raise RewriteError("the divided loop has no vector form")
-    yield from p.do("replace", At(path), fused)
+    yield from p.do("replace", At(path), replace(fused, spare=spare, in_order=in_order))
 
 
 def divide_loop(

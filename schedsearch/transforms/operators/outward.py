@@ -120,16 +120,11 @@ def lay_out(
     alloc: q.Path,
     loops: Sequence[q.For],
     kept: Collection[q.Var],
-    shaped: q.Expr,
-    by_step: bool = False,
+    order: Iterable[q.Var],
 ) -> Steps:
-    """Give the array at `alloc` and the loops after it, which were moved out of `loops`, the order
-    that the indices of `shaped` have; not the loops of a triangle. `by_step`: of `2 * v + r` in an
-    index, the one with gaps is the last."""
+    """Give the array at `alloc` and the loops after it, which were moved out of `loops`, this
+    `order`; not the loops of a triangle."""
     now = [loop.iter for loop in reversed(loops) if loop.iter in kept]
-    order = [
-        var for read in reads(shaped) for index in read.idx for var in _loops_of(index, by_step)
-    ]
     wanted = [var for var in dict.fromkeys(order) if var in now]
     if wanted == now:
         return
@@ -143,6 +138,13 @@ def lay_out(
             at = now.index(var) - 1
             yield Op("reorder_loops", (At((*fill, *(0,) * at)),))
             now[at : at + 2] = [var, now[at]]
+
+
+def order_of(shaped: q.Expr, by_step: bool = False) -> list[q.Var]:
+    """The order of loops that indices of an expression have. `by_step`: of `2 * v + r` in an index,
+    the one with gaps is the last."""
+    indices = [index for read in reads(shaped) for index in read.idx]
+    return [var for index in indices for var in _loops_of(index, by_step)]
 
 
 def _loops_of(index: q.Affine, by_step: bool) -> list[q.Var]:

@@ -204,3 +204,50 @@ def scalars_that_stay(n: size, A: f32[n, n], x: f32[n], y: f32[n, n]):
             u = x[i] * 2.0
             u += x[j]
             y[i, j] += r + s + t + u
+
+
+@proc
+def of_three(
+    I: size, J: size, K: size, R: size, X: f32[I, J, K], B: f32[J, R], C: f32[K, R], A: f32[I, R]
+):
+    for i in seq(0, I):
+        for r in seq(0, R):
+            for j in seq(0, J):
+                for k in seq(0, K):
+                    A[i, r] += X[i, j, k] * B[j, r] * C[k, r]
+
+
+@proc
+def of_three_as_two(a: f64, X: f64[9, 4, 5], B: f64[4, 18], C: f64[5, 18], A: f64[9, 18]):
+    for i in seq(0, 9):
+        for j in seq(0, 4):
+            for k in seq(0, 5):
+                for r in seq(0, 18):
+                    A[i, r] += a * X[i, j, k] * (C[k, r] * B[j, r])
+
+
+@proc
+def of_four(X: f32[8, 3, 4, 5], B: f32[3, 7], C: f32[4, 7], D: f32[5, 7], A: f32[8, 7]):
+    for i in seq(0, 8):
+        for j in seq(0, 3):
+            for k in seq(0, 4):
+                for l in seq(0, 5):
+                    for r in seq(0, 7):
+                        A[i, r] += X[i, j, k, l] * B[j, r] * C[k, r] * D[l, r]
+
+
+@proc
+def of_three_used_seldom(X: f32[7, 4, 5], B: f32[4, 18], C: f32[5, 18], A: f32[7, 18]):
+    for i in seq(0, 7):
+        for j in seq(0, 4):
+            for k in seq(0, 5):
+                for r in seq(0, 18):
+                    A[i, r] += X[i, j, k] * B[j, r] * C[k, r]
+
+
+@proc
+def of_three_with_all_loops(X: f32[16, 16], B: f32[16, 16], C: f32[16, 16], A: f32[16, 16]):
+    for i in seq(0, 16):
+        for j in seq(0, 16):
+            for k in seq(0, 16):
+                A[i, j] += X[i, k] * B[k, j] * C[i, j]

@@ -15,6 +15,7 @@ for i in seq(0, 62):                          for i in seq(0, 62):
 Each nest (`MAX_NESTS` at most) gets the block of the analytic model with the largest tile, and so
 do its edges. With `beside` tiles have the last columns of short loops beside them, and of all tiles
 those that cost least are chosen (`tile_costs`); without it, as in older traces, the largest.
+`spare` and `in_order` are those of `register_block`.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
@@ -36,7 +37,7 @@ from schedsearch.transforms.blocks.reductions import (
     reduction_nests,
 )
 from schedsearch.transforms.library.composites.block_edges import checked
-from schedsearch.transforms.library.composites.register_block import block
+from schedsearch.transforms.library.composites.register_block import block, ways_of
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
@@ -54,8 +55,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
     found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD, True)}
     if found:
-        wanted = {"whole": True, "enough": ENOUGH_PER_LOAD, "first": True, "beside": True}
-        yield None, {"bits": bits, "registers": registers, **wanted}
+        ways = dict.fromkeys(("whole", "first", "beside", "spare", "in_order"), True)
+        yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
 
 
 def _blocks(
@@ -79,7 +80,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
-    way = partial(block, inside=True, whole=args.get("whole", False) is True)
+    way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
         found = next(_blocks(p.ast, bits, registers, enough, beside), None)

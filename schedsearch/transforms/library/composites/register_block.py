@@ -57,6 +57,9 @@ for i in seq(0, 500):                     for io in seq(0, 62):
             C[i, j] += ...                    ...  # of which 7 lanes count
 ```
 
+With `spare` masked registers may hold anything beyond the columns, where nothing stores that. With
+`in_order` compilers add few steps up as they are written, where the tile has sums enough.
+
 Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
 vectors` accumulators, `vectors` operands and one broadcast fill the register file,
 with as much arithmetic per load as possible; `depth` is such that the panel leaves the
@@ -66,13 +69,14 @@ first-level cache room for what is read of the other operand.
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from math import inf
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.blocked_nest import BlockedNest
+from schedsearch.transforms.blocks.blocked_nest import FEW_STEPS, BlockedNest
 from schedsearch.transforms.blocks.blocking import (
     ENOUGH_PER_LOAD,
     MAX_DEPTH,
@@ -84,6 +88,7 @@ from schedsearch.transforms.blocks.blocking import (
 )
 from schedsearch.transforms.blocks.byte_nests import VNNI, sums_bytes
 from schedsearch.transforms.blocks.edges import Block, block_edges, leaves_edges
+from schedsearch.transforms.blocks.held_tiles import AS_BEFORE, Ways
 from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
@@ -141,7 +146,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     if edges:
                         way["edges"] = target.vector_registers
                     if edges or narrow:
-                        way["whole"] = True
+                        way["whole"] = way["spare"] = True
+                    if (nest.reductions[-1].extent or inf) <= FEW_STEPS:
+                        way["in_order"] = True
                     yield first, {**args, **way}
         started[first.path] += 1
 
@@ -183,7 +190,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     registers = args.get("edges", 0)
     if not (type(registers) is int and 0 <= registers <= MAX_TILE):
         raise RewriteError(f"edges are for registers, {MAX_TILE} at most")
-    way = partial(block, inside=registers > 0, whole=args.get("whole", False) is True)
+    way = partial(block, ways=ways_of(args, inside=registers > 0))
     yield from way(ast, path, args)
     if registers and args.get("bytes", False) is True:
         way = partial(_edge_of_bytes, way, args["lanes"])
@@ -202,12 +209,14 @@ def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
     return nests[number]
 
 
-def block(
-    ast: q.Proc, path: q.Path, args: Args, inside: bool = False, whole: bool = False
-) -> Steps:
-    """The operators that block one nest. What the tile does not divide gets nests of its own,
-    or, if `inside`, only the columns do, and the rows smaller tiles beside it. `whole`: masked
-    registers are loaded whole where arrays have the elements."""
+def ways_of(args: Args, inside: bool) -> Ways:
+    """The ways that arguments ask for."""
+    return Ways(inside, *(args.get(way, False) is True for way in ("whole", "spare", "in_order")))
+
+
+def block(ast: q.Proc, path: q.Path, args: Args, ways: Ways = AS_BEFORE) -> Steps:
+    """The operators that block one nest. What the tile does not divide gets nests of its own, or
+    smaller tiles beside it."""
     nest = _nest(ast, path, args["nest"])
     _check(nest, args)
     narrow = masked(ast, nest, args["lanes"])
@@ -222,7 +231,7 @@ def block(
     before = p.at(first.path) if first else None
     for gap, around in nest.siblings(first):
         yield from p.do("fission", After(gap), around)
-    blocked = BlockedNest(p, ast, stmt, nest, args, narrow, inside, whole, before)
+    blocked = BlockedNest(p, ast, stmt, nest, args, narrow, ways, before)
     yield from blocked.cut()
     yield from blocked.divide()
     yield from blocked.arrange()

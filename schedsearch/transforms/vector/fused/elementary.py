@@ -22,9 +22,10 @@ from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.vector.fused.coefficients import ERF, ERFC, EXP, EXP_NEAR, LOG
 from schedsearch.transforms.vector.fused.extremes import larger, smaller
 from schedsearch.transforms.vector.fused.snippets import (
+    KEEP,
+    REGISTERS,
     Snippet,
     function,
-    guarded,
     lane_loop,
     register,
 )
@@ -96,29 +97,8 @@ _WORDS = {
 """Parts of C by type. `shift` added to a small number makes it whole and its last bits that number
 and the exponent of 1; beyond the size of `beyond` exponentials are 0 or infinite."""
 
-KEEP = (
-    "VEC_KEEP",
-    guarded(
-        "vec_keep",
-        """\
-/* Sums before it are as they stand, under -ffast-math too. */
-#ifdef __aarch64__
-#define VEC_KEEP(a) __asm__("" : "+w"(a))
-#else
-#define VEC_KEEP(a) __asm__("" : "+v"(a))
-#endif""",
-    ),
-)
-
 _TYPES = {"bits": "integer", "naturals": "natural"}
 """Registers that hold the bits of numbers, and the word for their elements."""
-
-REGISTERS = {
-    64: "defined(__AVX512F__)",
-    32: "defined(__AVX2__)",
-    16: "(defined(__SSE2__) || defined(__aarch64__))",
-}
-"""What has registers of so many bytes."""
 
 SCALES = {64: "defined(__AVX512F__)", 32: "defined(__AVX512VL__)", 16: "defined(__AVX512VL__)"}
 """What has an instruction that multiplies by a power of 2."""

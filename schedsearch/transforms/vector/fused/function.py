@@ -244,10 +244,14 @@ class _Function:
             return f"x{uid} = {text};"
         if self.fused.operands[uid].registers:
             register = self.c.register(stmt.buf)
-            if self.c.masked:
+            if self.c.masked and not self.fused.spare:
                 merge = snippets.masked_merge if self.fused.whole else snippets.merge
                 merged = self.c.need(merge(stmt.type, self.fused.lanes), stmt.type)
                 text = f"{merged}({text}, {register}, {self.c.count})"
+            if self.fused.in_order:  # loaded and stored once: else gcc unrolls fewer of them
+                keep = self.c.need(snippets.in_order(stmt.type, self.fused.lanes), stmt.type)
+                new = f"{self.c.vec(stmt.type)} sum = {text};"
+                return f"{{ {new} {keep}(sum); {register} = sum; }}"
             return f"{register} = {text};"
         if self.c.masked:
             store = self.c.need(snippets.partial_store(stmt.type, self.fused.lanes), stmt.type)

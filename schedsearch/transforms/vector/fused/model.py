@@ -53,7 +53,9 @@ class Fused:
     maximum over the lanes is taken in as many `chains` at once, which hides the latency of each,
     and in as many `parts`, each on a thread. `empty`: a `whole` instruction may be given no
     iteration, as in the first row of a triangle that ends before the diagonal. `recurrence`: each
-    lane needs the result of the one before it (`recurrences.py`).
+    lane needs the result of the one before it (`recurrences.py`). `spare`: what registers hold
+    beyond the iterations is of no use, so that it may become anything. `in_order`: compilers are to
+    add to registers one after the other, as it is written.
     """
 
     lanes: int
@@ -66,6 +68,8 @@ class Fused:
     parts: int = 1
     empty: bool = False
     recurrence: bool = False
+    spare: bool = False
+    in_order: bool = False
 
     def reads_whole(self, op: Operand) -> bool:
         """Whether an operand is read beyond the iterations that are done."""
@@ -145,6 +149,8 @@ def fused_name(fused: Fused) -> str:
     shape += f" {fused.parts} parts" if fused.parts > 1 else ""
     shape += " empty" * fused.empty
     shape += " recurrence" * fused.recurrence
+    shape += " spare" * fused.spare
+    shape += " in order" * fused.in_order
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])

@@ -11,14 +11,12 @@ from string import Template
 
 from schedsearch.transforms.vector.fused.coefficients import EXP2, LOG2
 from schedsearch.transforms.vector.fused.elementary import (
-    KEEP,
-    REGISTERS,
     horner,
     in_registers,
     words_of,
 )
 from schedsearch.transforms.vector.fused.extremes import larger, smaller
-from schedsearch.transforms.vector.fused.snippets import Snippet, function
+from schedsearch.transforms.vector.fused.snippets import KEEP, REGISTERS, Snippet, function
 from schedsearch.transforms.vector.registers import set_name
 
 _LOG2 = """\

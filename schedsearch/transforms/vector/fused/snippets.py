@@ -219,3 +219,34 @@ def function(name: str, result: str, params: str, body: str) -> Snippet:
 def guarded(name: str, text: str) -> str:
     macro = f"HAVE_{name.upper()}"
     return f"#ifndef {macro}\n#define {macro}\n{text}\n#endif"
+
+
+KEEP = (
+    "VEC_KEEP",
+    guarded(
+        "vec_keep",
+        """\
+/* Sums before it are as they stand, under -ffast-math too. */
+#ifdef __aarch64__
+#define VEC_KEEP(a) __asm__("" : "+w"(a))
+#else
+#define VEC_KEEP(a) __asm__("" : "+v"(a))
+#endif""",
+    ),
+)
+
+REGISTERS = {
+    64: "defined(__AVX512F__)",
+    32: "defined(__AVX2__)",
+    16: "(defined(__SSE2__) || defined(__aarch64__))",
+}
+"""What has registers of so many bytes."""
+
+
+def in_order(kind: str, lanes: int) -> Snippet:
+    """Keeps a register as it stands, if the target has one of its size: sums stay in order."""
+    vec, size = set_name(kind, lanes), lanes * ELEMENT_TYPES[kind].bits // 8
+    name = f"{vec.upper()}_IN_ORDER"
+    has = REGISTERS.get(size, "0")
+    text = f"#if {has}\n#define {name}(a) VEC_KEEP(a)\n#else\n#define {name}(a)\n#endif"
+    return name, f"{KEEP[1]}\n{guarded(name.lower(), text)}"

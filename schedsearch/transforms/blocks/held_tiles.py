@@ -1,0 +1,145 @@
+"""Tiles of a result in vector registers: staged there, then their loops made instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from schedsearch.analysis.walkers import fresh, next_path, shifted
+from schedsearch.core import ast as q
+from schedsearch.transforms.blocks.byte_nests import tile_instruction
+from schedsearch.transforms.blocks.reductions import ReductionNest
+from schedsearch.transforms.blocks.vectors import use_instruction
+from schedsearch.transforms.blocks.windows import divided, result_tile, straighten
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
+from schedsearch.transforms.operators.ops import At, Op, Pair, Steps, Vector
+from schedsearch.transforms.vector.registers import memory_name, set_name
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How nests are blocked; older traces have none of these.
+
+    `inside`: rows that the tile does not divide have smaller tiles beside it, which use the same
+    panel, instead of a nest of their own. `whole`: masked registers are loaded whole where arrays
+    have the elements. `spare`: their lanes beyond the columns may have any value. `in_order`: what
+    compilers unroll is added up as it is written.
+    """
+
+    inside: bool = False
+    whole: bool = False
+    spare: bool = False
+    in_order: bool = False
+
+
+AS_BEFORE = Ways()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The loops of a tile over columns that registers of `width` elements hold: whole ones, or one
+    that is `masked`."""
+
+    tile: Sequence[Cursor]
+    width: int
+    masked: bool
+
+
+@dataclass(frozen=True)
+class HeldTile:
+    """Loops to become instructions: they load a tile, give it its `first` values (if any do),
+    compute, and store it. `block` are the reductions around the tile's loops."""
+
+    columns: Columns
+    load: Cursor
+    first: Cursor | None
+    block: Cursor
+    store: Cursor
+
+
+@dataclass(frozen=True)
+class HeldTiles:
+    """What tiles of a nest have in common. `in_order`: their steps are added up as written."""
+
+    p: Cursors
+    nest: ReductionNest
+    ways: Ways
+    in_order: bool
+    taken: frozenset[str]
+
+    def stage(
+        self, block: Cursor, columns: Columns, tile_rows: int, given: bool
+    ) -> Generator[Op | None, Any, HeldTile]:
+        """Stage the tile of the reductions at `block` in registers. `given`: the statement before
+        them gives it its first values."""
+        p, nest, width, tile = self.p, self.nest, columns.width, columns.tile
+        name = fresh(self.taken, f"{nest.stmt.buf.name}_tile")
+        loops = [p.stmt(loop) for loop in tile]
+        *_, stored = q.walk((loops[-1],))  # what comes before it reads its operands
+        assert isinstance(stored, q.Assign | q.Reduce)
+        tiled = [loop for loop in loops if isinstance(loop, q.For)]
+        window = result_tile(stored, tiled, columns.masked)
+        start = shifted(p.path(block), -1) if given else p.path(block)
+        staged = Pair(start) if given else At(start)
+        yield from p.do("stage_mem", staged, window, name)
+        if divided(stored.idx):
+            yield from straighten(p, block, name)
+        alloc = p.at(start)
+        rows = (0,) if tile_rows > 1 else ()
+        load, store = (p.at((*next_path(at), *rows)) for at in (start, p.path(block)))
+        first = p.at((*shifted(p.path(block), -1), *rows, 0)) if given else None
+        kind = nest.stmt.type
+        if columns.masked:
+            yield from p.do("resize_dim", alloc, len(rows), width, 0)
+        else:
+            yield from p.do("divide_dim", alloc, len(rows), width)
+        yield from p.do("set_memory", alloc, Vector(kind, width, memory_name(kind, width)))
+        for loop in () if columns.masked else (load, store):
+            new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
+            yield from p.do("divide_loop", loop, width, new, perfect=True)
+        return HeldTile(columns, load, first, block, store)
+
+    def use_instructions(self, held: HeldTile, lanes: int, panel: str) -> Steps:
+        """`panel`: the packed operand of which an instruction sums several steps, if one does."""
+        if held.first is not None:
+            yield from use_instruction(self.p, self.p.path(held.first), lanes, counted=False)
+        yield from self._masked(held, panel) if held.columns.masked else self._whole(held, panel)
+
+    def _masked(self, held: HeldTile, panel: str) -> Steps:
+        p, width, body = self.p, held.columns.width, held.columns.tile[-1]
+        loops = [held.load, held.store] if panel else [held.load, body, held.store]
+        spare = self.ways.spare and _as_long(p, loops)
+        for loop in loops:
+            path, whole = p.path(loop), self.ways.whole
+            in_order = spare and loop is body and self.in_order
+            yield from use_instruction(p, path, width, True, whole, spare=spare, in_order=in_order)
+        if panel:
+            yield from self._dots(held, panel)
+
+    def _whole(self, held: HeldTile, panel: str) -> Steps:
+        p, nest, width, body = self.p, self.nest, held.columns.width, held.columns.tile[-1]
+        kind, prefix = nest.stmt.type, set_name(nest.stmt.type, width)
+        for loop, does in ((held.load, "load"), (held.store, "store")):
+            instruction = Vector(kind, width, f"{prefix}_{does}")
+            yield from p.do("replace", At(p.path(loop, 0)), instruction)
+        if panel:
+            yield from self._dots(held, panel)
+        elif nest.converted or not nest.instruction or self.in_order:
+            path = p.path(body)
+            yield from use_instruction(p, path, width, counted=False, in_order=self.in_order)
+        else:
+            yield from p.do("replace", body, Vector(kind, width, f"{prefix}_{nest.instruction}"))
+
+    def _dots(self, held: HeldTile, panel: str) -> Steps:
+        loop = self.p.stmt(held.block)
+        assert isinstance(loop, q.For)
+        dots = tile_instruction(self.p.ast, loop, panel, held.columns.masked)
+        yield from self.p.do("replace", held.block, dots)
+
+
+def _as_long(p: Cursors, loops: Sequence[Cursor]) -> bool:
+    """Whether all loops over columns of a tile have the same, which none of its rows changes: no
+    element of its registers beyond them is stored."""
+    ends = {loop.hi for loop in map(p.stmt, loops) if isinstance(loop, q.For)}
+    return len(ends) == 1

@@ -1,0 +1,170 @@
+"""Which factors of a product are computed once, before the loops that use them again?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+from schedsearch.analysis.conversions import Route, value_type
+from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import FLOATS
+from schedsearch.core.text import show_expr
+from schedsearch.transforms.operators.outward import loops_around, movable, order_of, unchanging
+from schedsearch.transforms.operators.products import Leaf, factors_of, part_of
+
+MAX_FACTORS = 6
+
+REUSED = 8
+"""How often each gathered value is used: one gather takes as long as some products."""
+
+THREE = 3
+"""Factors that are one more than an instruction multiplies."""
+
+LONG = 8
+"""So many neighbours are worth a vector."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Factors of a statement's product, by number, and the loops to move them out of, the
+    innermost first; those in `kept` change their product. `shaped` are the factors that depend on
+    these: the result is laid out like the one that depends on all, or as the loops are."""
+
+    stmt: q.Assign | q.Reduce
+    text: str
+    shaped: tuple[q.Expr, ...]
+    factors: tuple[int, ...]
+    leaves: tuple[Leaf, ...]
+    loops: tuple[q.For, ...]
+    kept: frozenset[q.Var]
+
+    @property
+    def route(self) -> Route | None:
+        """The way to the part that is the product of the factors; None if there is none."""
+        return part_of(self.leaves, self.factors)
+
+    @property
+    def order(self) -> list[q.Var]:
+        """The loops of the result's dimensions. Of a pair those along the statement's rows are the
+        last, so that vectors of it are loaded at once."""
+        if len(self.shaped) == 1:
+            [shaped] = self.shaped
+            return order_of(shaped, by_step=isinstance(shaped, q.Read) and len(self.factors) == 1)
+        along = q.expr_vars(self.stmt.idx[-1]) if self.stmt.idx else frozenset()
+        return sorted((loop.iter for loop in reversed(self.loops)), key=lambda var: var in along)
+
+
+def operands_of(proc: q.Proc) -> Iterator[Operand]:
+    ranges = bind_loops(ranges_of_args(proc), proc.body)
+    for stmt in q.walk(proc.body):
+        if not isinstance(stmt, q.Assign | q.Reduce):
+            continue
+        leaves = tuple(factors_of(stmt.rhs))
+        if not 2 <= len(leaves) <= MAX_FACTORS or value_type(stmt.rhs, stmt.type) not in FLOATS:
+            continue
+        loops = tuple(loops_around(proc, stmt))
+        around = (_operand(stmt, leaves, number, loops, ranges) for number in range(len(leaves)))
+        found = {operand.factors: operand for operand in around if operand}
+        if not found and (pair := _pair(stmt, leaves, loops, ranges)):
+            yield pair
+        for operand in sorted(found.values(), key=_elements):
+            if not any(operand.kept < other.kept for other in found.values()):
+                yield operand
+
+
+def _operand(
+    stmt: q.Assign | q.Reduce,
+    leaves: tuple[Leaf, ...],
+    number: int,
+    loops: tuple[q.For, ...],
+    ranges: Ranges,
+) -> Operand | None:
+    """The operand around factor `number`; None if no loop uses its values again, or all there
+    is to it is an array."""
+    loops = movable(loops, q.expr_vars(leaves[number][0]), ranges)
+    iters = {loop.iter for loop in loops}
+    depends = [q.expr_vars(leaf) & iters for leaf, _ in leaves]
+    kept = depends[number]
+    factors = tuple(other for other in range(len(leaves)) if depends[other] <= kept)
+    parts = [leaves[factor][0] for factor in factors]
+    if not kept or len(parts) == len(leaves):
+        return None
+    plain = len(parts) == 1 and isinstance(parts[0], q.Read)
+    others = [leaf for other, (leaf, _) in enumerate(leaves) if other not in factors]
+    if plain and not (_with_gaps(parts[0], loops) or _twice(stmt, parts[0], others)):
+        return None
+    if any(map(q.may_change, parts)):
+        return None
+    used = frozenset().union(*map(q.expr_vars, parts))
+    around = tuple(unchanging(loops, used))
+    least = REUSED if plain else 2
+    if all(loop.iter in kept or (loop.extent or least) < least for loop in around):
+        return None
+    text = " * ".join(map(show_expr, parts))
+    shaped = (leaves[number][0],)
+    return Operand(stmt, text, shaped, factors, leaves, around, frozenset(kept))
+
+
+def _pair(
+    stmt: q.Assign | q.Reduce, leaves: tuple[Leaf, ...], loops: tuple[q.For, ...], ranges: Ranges
+) -> Operand | None:
+    """The two factors of three or more whose product has the fewest elements; None if the loops do
+    not use those again."""
+    if len(leaves) < THREE or any(q.may_change(leaf) for leaf, _ in leaves):
+        return None
+    pairs = (_joined(stmt, leaves, each, loops, ranges) for each in combinations(leaves, 2))
+    found = [pair for pair in pairs if pair]
+    return min(found, key=_elements, default=None)
+
+
+def _joined(
+    stmt: q.Assign | q.Reduce,
+    leaves: tuple[Leaf, ...],
+    pair: tuple[Leaf, Leaf],
+    loops: tuple[q.For, ...],
+    ranges: Ranges,
+) -> Operand | None:
+    parts = [leaf for leaf, _ in pair]
+    used = frozenset().union(*map(q.expr_vars, parts))
+    around = tuple(unchanging(movable(loops, used, ranges), used))
+    kept = used & {loop.iter for loop in around}
+    again = [loop.extent or REUSED for loop in around if loop.iter not in kept]
+    summed = kept.difference(*map(q.expr_vars, stmt.idx))
+    if not summed or prod(again) < REUSED:
+        return None
+    text = " * ".join(map(show_expr, parts))
+    shaped = tuple(part for part in parts if q.expr_vars(part) & kept)
+    numbers = tuple(leaves.index(leaf) for leaf in pair)
+    return Operand(stmt, text, shaped, numbers, leaves, around, kept)
+
+
+def _elements(found: Operand) -> tuple[int, float]:
+    """Loops of unknown length, and elements for each of their iterations."""
+    kept = [loop.extent for loop in found.loops if loop.iter in found.kept]
+    return kept.count(None), prod(extent or 1 for extent in kept)
+
+
+def _twice(stmt: q.Assign | q.Reduce, read: q.Expr, others: Iterable[q.Expr]) -> bool:
+    """Whether a vector of another operand is of the same array, and this one is not the vector."""
+    assert isinstance(read, q.Read)
+    along = q.expr_vars(stmt.idx[-1]) if stmt.idx else frozenset()
+    return not along & q.expr_vars(read) and any(
+        isinstance(other, q.Read) and other.buf == read.buf and along & q.expr_vars(other)
+        for other in others
+    )
+
+
+def _with_gaps(read: q.Expr, loops: tuple[q.For, ...]) -> bool:
+    """Whether the loops run through elements that are apart: `2 * v`, or `2 * v + r` with a short
+    `r`, but not `8 * io + ii` where `ii` runs to 8."""
+    assert isinstance(read, q.Read)
+    last = read.idx[-1] if read.idx else q.Affine()
+    steps = [(abs(last.coefficient(loop.iter)), -(loop.extent or LONG)) for loop in loops]
+    run = 1  # of neighbours
+    for step, extent in sorted(steps):  # of equal steps, the longest loop first
+        if step == run:
+            run *= -extent
+    return run < LONG and any(step > 1 for step, _ in steps)
