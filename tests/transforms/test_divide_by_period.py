@@ -25,6 +25,8 @@ SIZES = {
     "any_length": LENGTHS,
     "later": LENGTHS,
     "from_five": [{}],
+    "means": LENGTHS,
+    "pairs": LENGTHS,
     "image": [{"n": 1}, {"n": 3}],
     "rows_of_eight": LENGTHS,
     "enlarged": [{"n": 1, "m": 1}, {"n": 3, "m": 4}],
@@ -72,7 +74,7 @@ def test_periods_are_what_is_left_of_the_divisor() -> None:
 
 def test_what_comes_before_the_first_whole_period_is_cut_off() -> None:
     assert arguments_of("later") == [{"period": 12, "peel": 7, "unroll": False}]
-    assert arguments_of("from_five") == [{"period": 12, "peel": 6, "unroll": False}]
+    assert arguments_of("from_five") == [{"period": 12, "peel": 5, "unroll": False}]
 
 
 def test_short_periods_of_several_beginnings_are_unrolled() -> None:

@@ -26,7 +26,20 @@ def later(n: size, profile: f32[12], x: f32[n + 3]):
 @proc
 def from_five(profile: f32[24], x: f32[100]):
     for i in seq(5, 97):
-        profile[(2 * i + 3) % 24] += x[i]
+        profile[(2 * i + 4) % 24] += x[i]
+
+
+@proc
+def means(n: size, y: f32[n / 12 + 2], x: f32[n]):
+    for i in seq(0, n):
+        y[(i + 5) / 12] += x[i]
+
+
+@proc
+def pairs(n: size, w: f32[24], y: f32[2 * n], x: f32[n]):
+    for i in seq(0, n):
+        y[2 * i] = w[2 * i % 24] * x[i]
+        y[2 * i + 1] = w[(2 * i + 1) % 24] * x[i]
 
 
 @proc
@@ -76,6 +89,12 @@ def no_start(x: f32[12], y: f32[12], h: f32[40]):
     for i in seq(0, 12):
         for k in seq(0, 40):
             y[i] += h[k] * x[(i + k) % 12]
+
+
+@proc
+def no_even(x: f32[24], y: f32[40]):
+    for i in seq(0, 40):
+        y[i] = x[(2 * i + 3) % 24]
 
 
 @proc

@@ -41,7 +41,6 @@ NORMAL_FORM = 1
 SMALL = range(2, 9)
 """Periods that are unrolled where they begin in several iterations."""
 
-
 Period = tuple[int, int]
 """Iterations after which an index is as before, or one further; and how many of them come before the
 first whole period."""
@@ -73,9 +72,12 @@ def _periods(loop: q.For, ranges: Ranges) -> Iterator[Period]:
             continue
         rest = part.num - q.as_affine(loop.iter).scaled(factor) + loop.lo.scaled(factor)
         low, high = bounds(q.modulo(rest, part.den) if rest.is_const else rest, ranges)
-        if -inf < low and low // factor == high // factor:
-            length = part.den // factor
-            yield length, int(-(low // factor)) % length
+        if not (-inf < low and low // factor == high // factor):
+            continue
+        length = part.den // factor
+        start = int(-(low // factor)) % length
+        if low % factor == 0 or (start == 0 and 0 <= low < part.den):  # else Exo leaves them
+            yield length, start
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
