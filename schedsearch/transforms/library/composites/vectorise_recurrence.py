@@ -36,14 +36,14 @@ from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
 from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
-from schedsearch.transforms.vector.fused.recurrences import Recurrence, recurrence
+from schedsearch.transforms.vector.fused.recurrences import recurrence
 
 VERSION = 1
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        found = _recurrence_of(loop)
+        found = recurrence(loop.body, loop.iter)
         if found is None or not _allowed(target.fp, found.added):
             continue
         full = target.vector_bits // (8 * widest(loop.body))
@@ -57,13 +57,6 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 def _allowed(fp: FloatingPoint, added: bool) -> bool:
     return fp is FloatingPoint.FAST or (added and fp is FloatingPoint.REASSOCIATE)
-
-
-def _recurrence_of(loop: q.For) -> Recurrence | None:
-    match loop.body:
-        case (q.Assign() | q.Reduce() as stmt,):
-            return recurrence(stmt, loop.iter)
-    return None
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

@@ -33,7 +33,7 @@ from schedsearch.transforms.vector.fused.model import (
     strides,
 )
 from schedsearch.transforms.vector.fused.parts import parallel_parts
-from schedsearch.transforms.vector.fused.recurrences import linear, recurrence
+from schedsearch.transforms.vector.fused.recurrences import Recurrence, linear, recurrence
 from schedsearch.transforms.vector.fused.values import Value, Values, extreme_register
 
 
@@ -56,6 +56,8 @@ class _Function:
             return self.in_parts()
         self.c.masked = self.fused.counted
         extremes = [stmt for stmt in reduced(self.fused) if isinstance(stmt, q.Assign)]
+        if self.fused.recurrence:
+            extremes = []
         body = self.body()
         lines = [f"static inline __attribute__((always_inline)) void {fused_name(self.fused)}("]
         lines += [f"    {', '.join(self.params())})", "{"]
@@ -93,6 +95,10 @@ class _Function:
             lines.append(f"    {element} += {total};")
         for stmt in extremes:
             lines += [f"    {line}" for line in self.joined(stmt)]
+        if self.fused.recurrence and self.recurrence.carried:
+            lines.append(
+                f"    {self.c.element(self.recurrence.stmt.buf, self.recurrence.stmt.idx)} = c;"
+            )
         lines.append("}")
         function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
         return "\n".join([*self.c.needed.values(), function])
@@ -118,6 +124,8 @@ class _Function:
         return "\n".join([text, *self.c.needed.values(), function])
 
     def body(self) -> list[str]:
+        if self.fused.recurrence:
+            return list(self.recurring())
         return [line for stmt in self.fused.body for line in self.stmt(stmt)]
 
     def counted_chains(self, rest: Sequence[str]) -> Iterator[str]:
@@ -175,9 +183,6 @@ class _Function:
             case q.Assign() | q.Reduce():
                 kind = arithmetic(stmt)
                 assert kind is not None
-                if self.fused.recurrence:
-                    yield self.recur(stmt)
-                    return
                 value = self.c.expr(stmt.rhs, kind)
                 if isinstance(stmt, q.Assign) and self.c.fixed(stmt.buf):
                     yield self.extreme(stmt, value)
@@ -196,22 +201,50 @@ class _Function:
 
     def begin_recurrence(self) -> Iterator[str]:
         """The factor `b`, and the result `c` before the first one."""
-        (stmt,) = self.fused.body
-        assert isinstance(stmt, q.Assign | q.Reduce)
-        found, kind = recurrence(stmt, LANE), ELEMENT_TYPES[stmt.type].c
-        assert found is not None
-        *outer, last = found.before.idx
-        first = (*outer, last - q.as_affine(LANE))
-        yield f"const {kind} b = {self.c.expr(found.factor, stmt.type)[0]};"
-        yield f"{kind} c = *({self.c.address(found.before.buf, first)});"
+        found, before = self.recurrence, self.recurrence.before
+        kind = ELEMENT_TYPES[found.stmt.type].c
+        first = before.idx
+        if not found.carried:
+            first = (*first[:-1], first[-1] - q.as_affine(LANE))
+        yield f"const {kind} b = {self.c.expr(found.factor, found.stmt.type)[0]};"
+        yield f"{kind} c = *({self.c.address(before.buf, first)});"
 
-    def recur(self, stmt: q.Assign | q.Reduce) -> str:
-        found, kind = recurrence(stmt, LANE), stmt.type
+    def recurring(self) -> Iterator[str]:
+        """One register. A carried scalar is one too, in what reads it: before its statement with the
+        lanes moved by one."""
+        found, kind = self.recurrence, self.recurrence.stmt.type
+        if not found.carried:
+            yield self.write(found.stmt, (self.recur(), kind, True))
+            return
+        at, register = self.fused.body.index(found.stmt), self.c.read(found.before)[0]
+        early, late = self.fused.body[:at], self.fused.body[at + 1 :]
+        if not found.shifted:
+            yield from (line for stmt in early for line in self.stmt(stmt))
+            yield f"const {self.c.vec(kind)} {register} = {self.recur()};"
+        else:
+            after = self.c.need(snippets.after(kind, self.fused.lanes), kind)
+            yield f"const {ELEMENT_TYPES[kind].c} before = c;"
+            yield f"const {self.c.vec(kind)} all = {self.recur()};"
+            yield f"{self.c.vec(kind)} {register} = {after}(all, before);"
+            yield from (line for stmt in early for line in self.stmt(stmt))
+            yield f"{register} = all;"
+        if self.c.masked:
+            yield f"c = {register if not found.shifted else 'all'}[{self.c.count} - 1];"
+        yield from (line for stmt in late for line in self.stmt(stmt))
+
+    @property
+    def recurrence(self) -> Recurrence:
+        found = recurrence(self.fused.body, LANE)
         assert found is not None
+        return found
+
+    def recur(self) -> str:
+        """The results of all lanes."""
+        found, kind = self.recurrence, self.recurrence.stmt.type
         zero: Value = (f"({self.c.vec(kind)}){{0}}", kind, True)
         free = self.c.spread(self.c.expr(found.free, kind)) if found.free else zero
         helper = self.c.need(linear(kind, self.fused.lanes, found.known), kind)
-        return self.write(stmt, (f"{helper}({free[0]}, b, &c)", kind, True))
+        return f"{helper}({free[0]}, b, &c)"
 
     def accumulate(self, stmt: q.Reduce, value: Value) -> str:
         kind = promoted(stmt.type)

@@ -1,4 +1,5 @@
-"""First-order linear recurrences over lanes, `y[l] = a[l] + b * y[l - 1]`, and their C.
+"""First-order linear recurrences over lanes, and their C: `y[l] = a[l] + b * y[l - 1]`, in an array or
+in a scalar that iterations hand on (`s = a[l] + b * s; y[l] = s`).
 
 In a register each lane adds what is one lane below, `b` times, then two, `b * b` times, and so on:
 `log2(lanes)` steps (Hillis and Steele, CACM 1986). Then all of them add the last result before the
@@ -10,7 +11,8 @@ instruction; where `b` is known in the call only, the lanes are computed one aft
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 from operator import add, mul, sub, truediv
 
 from schedsearch.analysis.accesses import reads
@@ -26,14 +28,19 @@ Place = tuple[q.Var, tuple[q.Affine, ...]]
 
 @dataclass(frozen=True)
 class Recurrence:
-    """The right side of `y[l] = ...` as `free + factor * before`, `before` being `y[l - 1]`.
+    """The right side of `stmt` as `free + factor * before`. `before` is `y[l - 1]` of `y[l] = ...`;
+    a scalar itself, if it is `carried` from each iteration to the next.
 
     No `free` is 0. `added`: the factor is 1, written as no product. `known`: it is a number, of 1
-    at most."""
+    at most. `shifted`: statements before `stmt` read what the iteration before made of the scalar,
+    and nothing of theirs is in `free`."""
 
+    stmt: q.Assign | q.Reduce
     before: q.Read
     factor: q.Expr
     free: q.Expr | None
+    carried: bool = False
+    shifted: bool = False
 
     @property
     def added(self) -> bool:
@@ -47,32 +54,76 @@ class Recurrence:
 _ONE = q.Const(1.0, "")
 
 
-def recurrence(stmt: q.Assign | q.Reduce, along: q.Var) -> Recurrence | None:
-    """The recurrence along a loop variable; None if the statement is none of its kind."""
+def recurrence(body: Sequence[q.Stmt], along: q.Var) -> Recurrence | None:
+    """The recurrence along the variable of a loop; None if its body is none."""
+    match body:
+        case (q.Assign() | q.Reduce() as stmt,):
+            return _in_array(stmt, along)
+        case _:
+            return _carried(body, along)
+
+
+def _in_array(stmt: q.Assign | q.Reduce, along: q.Var) -> Recurrence | None:
     if stmt.type not in KINDS or not stmt.idx or not _moves(stmt.idx, along):
         return None
     before = _before(stmt, along)
     if before is None or any(read.type != stmt.type for read in reads(stmt.rhs)):
         return None
+    return _linear(stmt, before, along, {stmt.buf})
+
+
+def _linear(
+    stmt: q.Assign | q.Reduce, before: q.Read, along: q.Var, written: Set[q.Var]
+) -> Recurrence | None:
+    """A statement as a recurrence, if it is linear in `before` by a factor that stays."""
     found = _split(stmt.rhs, before, along)
     factor, free = found or (None, None)
-    if factor is None:
+    carried = before.idx == stmt.idx
+    if carried and isinstance(stmt, q.Reduce):
+        factor, free = (_ONE, stmt.rhs) if factor is None else (None, None)
+    if factor is None or abs(_number(factor) or 0.0) > 1.0:
         return None
-    if abs(_number(factor) or 0.0) > 1.0:
-        return None
-    if any(read.buf == stmt.buf for read in reads(factor)):
+    if any(read.buf in written for read in reads(factor)):
         return None  # the loop may change it
-    if isinstance(stmt, q.Reduce):
+    if isinstance(stmt, q.Reduce) and not carried:
         own = q.Read(stmt.buf, stmt.idx, stmt.type)
         free = own if free is None else q.BinOp("+", own, free, stmt.type)
-    return Recurrence(before, factor, free)
+    return Recurrence(stmt, before, factor, free, carried)
+
+
+def _carried(body: Sequence[q.Stmt], along: q.Var) -> Recurrence | None:
+    """A loop that hands on one element, which one statement computes from what it was, and others
+    read."""
+    stmts = [stmt for stmt in body if isinstance(stmt, q.Assign | q.Reduce)]
+    local = {stmt.buf for stmt in body if isinstance(stmt, q.Alloc)}
+    fixed = [s for s in stmts if s.buf not in local and not _mentions(s.idx, along)]
+    if len(fixed) != 1 or len(stmts) < 2 or fixed[0].type not in KINDS:
+        return None
+    (stmt,) = fixed
+    own = q.Read(stmt.buf, stmt.idx, stmt.type)
+    if any(read.type != stmt.type for read in reads(stmt.rhs)):
+        return None
+    if any(read != own for each in stmts for read in reads(each.rhs) if read.buf == own.buf):
+        return None  # another element
+    found = _linear(stmt, own, along, {each.buf for each in stmts} | local)
+    early = stmts[: stmts.index(stmt)]
+    if found is None or not any(own in reads(each.rhs) for each in early):
+        return found
+    later = {each.buf for each in early}
+    if found.free is not None and any(read.buf in later for read in reads(found.free)):
+        return None
+    return replace(found, shifted=True)
+
+
+def _mentions(idx: tuple[q.Affine, ...], along: q.Var) -> bool:
+    return any(along in q.expr_vars(index) for index in idx)
 
 
 def _moves(idx: tuple[q.Affine, ...], along: q.Var) -> bool:
     """Whether neighbouring iterations are neighbours in memory."""
     *outer, last = idx
     rest = last - q.as_affine(along)
-    return not any(along in q.expr_vars(index) for index in (*outer, rest))
+    return not _mentions((*outer, rest), along)
 
 
 def _before(stmt: q.Assign | q.Reduce, along: q.Var) -> q.Read | None:
