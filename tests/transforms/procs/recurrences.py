@@ -74,9 +74,45 @@ def may_be_empty(n: size, y: f32[n, n + 1], x: f32[n]):
 
 
 @proc
-def no_second_order(n: size, y: f64[n + 2]):
+def second_order(n: size, c: f64[3], y: f64[n + 2], x: f64[n]):
     for j in seq(0, n):
-        y[j + 2] = y[j + 1] - y[j]
+        y[j + 2] = c[0] * x[j] - 0.125 * c[1] * y[j + 1] - 0.125 * c[2] * y[j]
+
+
+@proc
+def resonant(n: size, y: f32[n + 2], x: f32[n]):
+    for j in seq(0, n):
+        y[j + 2] = x[j] + 1.25 * y[j + 1] - 0.5 * y[j]
+
+
+@proc
+def halves_of_both(n: size, y: f64[n + 2], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 2] += x[j] + 0.5 * (y[j + 1] - y[j])
+
+
+@proc
+def fibonacci(n: size, f: f64, y: f64[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = f * y[j + 1] + f * y[j]
+
+
+@proc
+def no_third_order(n: size, y: f64[n + 3]):
+    for j in seq(0, n):
+        y[j + 3] = 0.5 * y[j + 2] - 0.25 * y[j]
+
+
+@proc
+def no_resonance(n: size, y: f64[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = 1.75 * y[j + 1] - 0.5 * y[j]
+
+
+@proc
+def no_product_of_both(n: size, y: f64[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = y[j + 1] * y[j]
 
 
 @proc

@@ -8,10 +8,10 @@ for i in seq(0, n):              for io in seq(0, n / 96):
                                      s[(96 * (n / 96) + ii) % 96] += x[96 * (n / 96) + ii]
 ```
 
-Of `e % d` and `e / d`: the period is `d`, divided by the factor of the variable in `e`. What is left
-moves by one element in the inner loop, and vectors and registers apply. Where a period does not begin
-with the loop, the iterations before it are a loop of their own (`peel`). Short periods of several
-beginnings are unrolled instead (`unroll`).
+Of `e % d` and `e / d`: the period is `d`, divided by the factor of the variable in `e`. What is
+left moves by one element in the inner loop, and vectors and registers apply. Where a period does
+not begin with the loop, the iterations before it are a loop of their own (`peel`). Short periods
+of several beginnings are unrolled instead (`unroll`).
 
 Means over a period of time, images stored as one row, interleaved channels, and enlarged signals
 (`y[i] = x[i / 2]`) need it.
@@ -42,8 +42,8 @@ SMALL = range(2, 9)
 """Periods that are unrolled where they begin in several iterations."""
 
 Period = tuple[int, int]
-"""Iterations after which an index is as before, or one further; and how many of them come before the
-first whole period."""
+"""Iterations after which an index is as before, or one further; and how many of them come before
+the first whole period."""
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:

@@ -33,7 +33,8 @@ from schedsearch.transforms.vector.fused.model import (
     strides,
 )
 from schedsearch.transforms.vector.fused.parts import parallel_parts
-from schedsearch.transforms.vector.fused.recurrences import Recurrence, linear, recurrence
+from schedsearch.transforms.vector.fused.recurrences import Recurrence, recurrence
+from schedsearch.transforms.vector.fused.recurring import begun, carried_register, results
 from schedsearch.transforms.vector.fused.values import Value, Values, extreme_register
 
 
@@ -73,7 +74,7 @@ class _Function:
             kept = [extreme_register(name, chain) for chain in range(self.fused.chains)]
             lines += [f"    {self.c.vec(stmt.type)} {each} = {start};" for each in kept]
         if self.fused.recurrence:
-            lines += [f"    {line}" for line in self.begin_recurrence()]
+            lines += [f"    {line}" for line in begun(self.recurrence, self.c)]
         stores = any(op.written and op.moves for op in self.fused.operands)
         several = bool(extremes) or (bool(self.sums) and stores) or len(self.sums) > 1
         in_chains = several or self.fused.recurrence
@@ -199,52 +200,23 @@ class _Function:
             case _:
                 raise AssertionError(stmt)
 
-    def begin_recurrence(self) -> Iterator[str]:
-        """The factor `b`, and the result `c` before the first one."""
-        found, before = self.recurrence, self.recurrence.before
-        kind = ELEMENT_TYPES[found.stmt.type].c
-        first = before.idx
-        if not found.carried:
-            first = (*first[:-1], first[-1] - q.as_affine(LANE))
-        yield f"const {kind} b = {self.c.expr(found.factor, found.stmt.type)[0]};"
-        yield f"{kind} c = *({self.c.address(before.buf, first)});"
-
-    def recurring(self) -> Iterator[str]:
-        """One register. A carried scalar is one too, in what reads it: before its statement with the
-        lanes moved by one."""
-        found, kind = self.recurrence, self.recurrence.stmt.type
-        if not found.carried:
-            yield self.write(found.stmt, (self.recur(), kind, True))
-            return
-        at, register = self.fused.body.index(found.stmt), self.c.read(found.before)[0]
-        early, late = self.fused.body[:at], self.fused.body[at + 1 :]
-        if not found.shifted:
-            yield from (line for stmt in early for line in self.stmt(stmt))
-            yield f"const {self.c.vec(kind)} {register} = {self.recur()};"
-        else:
-            after = self.c.need(snippets.after(kind, self.fused.lanes), kind)
-            yield f"const {ELEMENT_TYPES[kind].c} before = c;"
-            yield f"const {self.c.vec(kind)} all = {self.recur()};"
-            yield f"{self.c.vec(kind)} {register} = {after}(all, before);"
-            yield from (line for stmt in early for line in self.stmt(stmt))
-            yield f"{register} = all;"
-        if self.c.masked:
-            yield f"c = {register if not found.shifted else 'all'}[{self.c.count} - 1];"
-        yield from (line for stmt in late for line in self.stmt(stmt))
-
     @property
     def recurrence(self) -> Recurrence:
         found = recurrence(self.fused.body, LANE)
         assert found is not None
         return found
 
-    def recur(self) -> str:
-        """The results of all lanes."""
-        found, kind = self.recurrence, self.recurrence.stmt.type
-        zero: Value = (f"({self.c.vec(kind)}){{0}}", kind, True)
-        free = self.c.spread(self.c.expr(found.free, kind)) if found.free else zero
-        helper = self.c.need(linear(kind, self.fused.lanes, found.known), kind)
-        return f"{helper}({free[0]}, b, &c)"
+    def recurring(self) -> Iterator[str]:
+        """One register of a recurrence."""
+        found = self.recurrence
+        if not found.carried:
+            yield self.write(found.stmt, (results(found, self.c), found.stmt.type, True))
+            return
+        at = self.fused.body.index(found.stmt)
+        parts = (self.fused.body[:at], self.fused.body[at + 1 :])
+        early, late = ([line for stmt in part for line in self.stmt(stmt)] for part in parts)
+        yield from carried_register(found, self.c, early)
+        yield from late
 
     def accumulate(self, stmt: q.Reduce, value: Value) -> str:
         kind = promoted(stmt.type)
