@@ -104,8 +104,8 @@ def _below(vec: str, lanes: int, by: int) -> str:
 
 
 def second_order(kind: str, lanes: int, known: bool) -> Snippet:
-    """`r[l] = a[l] + b * c + d * e` in every lane, one after the other, `c` being the result before it
-    and `e` the one before that. `known`: their influence does not grow."""
+    """`r[l] = a[l] + b * c + d * e` in every lane, one after the other, `c` being the result before
+    it and `e` the one before that. `known`: their influence does not grow."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     in_turn = [
         "if (!(d >= -1 && b <= 1 - d && b >= d - 1)) {",
