@@ -10,10 +10,10 @@ for j in seq(0, n):
 
 For one assignment or reduction that is linear in the element before, or in the two before, by
 factors that are the same in all iterations: sweeps of Gauss-Seidel, filters, running sums. Or for
-a scalar that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed of it. All else of the expression is
-computed for a whole register first. Then each lane adds those below it times powers of the factor,
-and one register waits for the one before it with one multiply-add instead of `lanes` times a whole
-expression.
+a scalar that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed of it. All else of
+the expression is computed for a whole register first. Then each lane adds those below it times
+powers of the factor, and one register waits for the one before it with one multiply-add instead of
+`lanes` times a whole expression.
 
 The instruction is for one iteration at least; a loop that may have none is kept for that case.
 Powers of a factor are further from the order as written than a sum: only `fast` allows them. A
