@@ -10,7 +10,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.registry import select
+from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, only, source
@@ -23,6 +23,7 @@ SIZES = {
     "means": [{"n": 1, "m": 1}, {"n": 7, "m": 4}],
     "above_diagonal": [{"n": 1}, {"n": 9}],
     "recurrences": [{"n": 1, "m": 1}, {"n": 6, "m": 5}],
+    "filters_down": [{"n": 1, "m": 1}, {"n": 6, "m": 5}],
     "patches": [{"c": 1, "n": 1}, {"c": 3, "n": 5}],
 }
 
@@ -50,6 +51,20 @@ def test_the_loop_is_innermost_everywhere(name: str) -> None:
 @pytest.mark.parametrize("name", ["along_rows", "perfect", "bounded_by_it", "a_branch"])
 def test_where_it_gains_nothing_or_cannot_be_done_nothing_is_proposed(name: str) -> None:
     assert not list(SINK.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+
+@pytest.mark.normal
+def test_scalars_that_columns_share_become_rows(tmp_path: Path) -> None:
+    """Each with the value of its own column; rows of them are jammed with such scalars apart."""
+    _, state = sunk("filters_down")
+    rows = [s for s in q.walk(state.ast.body) if isinstance(s, q.Alloc) and s.shape]
+    assert {alloc.buf.name for alloc in rows} == {"r_p", "before_p", "s_p"}
+    [jam] = select(["unroll_and_jam"])
+    procedure = PROCEDURES["filters_down"]
+    rewrite = next(iter(jam.rewrites(mirror(procedure), TARGET)))
+    made = apply(procedure, mirror(procedure), rewrite)
+    jammed = (Trace().then(rewrite), State(made, mirror(made)))
+    assert_same_meaning(procedure, [jammed], SIZES["filters_down"], tmp_path)
 
 
 def test_what_the_next_iteration_needs_is_refused() -> None:

@@ -86,6 +86,15 @@ def test_the_meaning_stays(name: str, target: Any, flags: list[str], tmp_path: P
         ("divided", "double c = *(x2);", "double c = 0;"),  # begun with a constant
         ("growing", "*c = a[l] + b * *c", "*c = a[l] + *c"),  # where powers may be infinite
         ("scaled", "p[l - 1] * b", "p[l - 1]"),
+        ("with_locals", "c = m1_0[m - 1];", ""),  # handed on from lanes beyond the last
+        ("smoothed", "*x2 = c;", ""),  # not stored at the end
+        ("exclusive", "_after(all, before)", "_after(all, c)"),
+        ("exclusive", "m0_0 = all;", ""),
+        ("second_order", "f2 = f * f + 2 * g", "f2 = f * f - 2 * g"),
+        ("second_order", "b * p[l - 1] + d * p[l - 2]", "b * p[l - 1]"),
+        ("resonant", "*e = (a[6] + q[6] * *e) + p[6] * *c;", ""),
+        ("halves_of_both", "double e = *(x1);", "double e = 0;"),
+        ("fibonacci", "*e = *c, r[l]", "r[l]"),
     ],
 )
 def test_faults_are_found(name: str, right: str, fault: str, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.private import privatise
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Steps
 
@@ -63,6 +64,7 @@ def jam_steps(ast: q.Proc, path: q.Path, factor: object) -> Steps:
         new = (loop.iter.name, fresh(names(ast), f"{loop.iter.name}i"))
         yield from p.do("divide_loop", jammed, factor, new, perfect=True)
         jammed = p.at(p.path(jammed, 0))
+    yield from privatise(p, jammed)
     yield from sink(p, jammed, unroll=True)
 
 

@@ -210,9 +210,7 @@ def reduces_lanes(fused: Fused) -> bool:
 
 def _only_added(fused: Fused) -> bool:
     """Whether a recurrence is a sum that goes on."""
-    (stmt,) = fused.body
-    assert isinstance(stmt, q.Assign | q.Reduce)
-    found = recurrence(stmt, LANE)
+    found = recurrence(fused.body, LANE)
     return found is not None and found.added
 
 

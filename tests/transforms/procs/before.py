@@ -66,6 +66,12 @@ def delete_pass(x: f32[8]):
 
 
 @proc
+def divide_by_period(n: size, profile: f32[12], x: f32[n]):
+    for i in seq(0, n):
+        profile[(i + 5) % 12] += x[i]
+
+
+@proc
 def eliminate_dead_code(n: size, x: f32[n]):
     if 0 < n:
         x[0] = 1.0

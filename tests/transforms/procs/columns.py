@@ -102,3 +102,19 @@ def patches(c: size, n: size, col: f32[3, 2, c, n], x: f32[c, n + 2]):
             for k in seq(0, 3):
                 for l in seq(0, 2):
                     col[k, l, i, j] = x[i, j + k]
+
+
+@proc
+def filters_down(n: size, m: size, y: f32[n, m], x: f32[n, m], s: f32):
+    r: f32
+    before: f32
+    for j in seq(0, m):
+        s = 0.0
+        y[0, j] = x[0, j]
+        r = 1.0
+        before = 0.5 * x[0, j]
+        for i in seq(0, n):
+            y[i, j] = 0.5 * before + 0.25 * r
+            before = x[i, j]
+            r = y[i, j]
+            s += r

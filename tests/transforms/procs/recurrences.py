@@ -74,9 +74,45 @@ def may_be_empty(n: size, y: f32[n, n + 1], x: f32[n]):
 
 
 @proc
-def no_second_order(n: size, y: f64[n + 2]):
+def second_order(n: size, c: f64[3], y: f64[n + 2], x: f64[n]):
     for j in seq(0, n):
-        y[j + 2] = y[j + 1] - y[j]
+        y[j + 2] = c[0] * x[j] - 0.125 * c[1] * y[j + 1] - 0.125 * c[2] * y[j]
+
+
+@proc
+def resonant(n: size, y: f32[n + 2], x: f32[n]):
+    for j in seq(0, n):
+        y[j + 2] = x[j] + 1.25 * y[j + 1] - 0.5 * y[j]
+
+
+@proc
+def halves_of_both(n: size, y: f64[n + 2], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 2] += x[j] + 0.5 * (y[j + 1] - y[j])
+
+
+@proc
+def fibonacci(n: size, f: f64, y: f64[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = f * y[j + 1] + f * y[j]
+
+
+@proc
+def no_third_order(n: size, y: f64[n + 3]):
+    for j in seq(0, n):
+        y[j + 3] = 0.5 * y[j + 2] - 0.25 * y[j]
+
+
+@proc
+def no_resonance(n: size, y: f64[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = 1.75 * y[j + 1] - 0.5 * y[j]
+
+
+@proc
+def no_product_of_both(n: size, y: f64[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = y[j + 1] * y[j]
 
 
 @proc
@@ -164,3 +200,83 @@ def no_two_statements(n: size, y: f64[n + 1], z: f64[n + 1]):
     for j in seq(0, n):
         y[j + 1] = y[j] + z[j]
         z[j + 1] = y[j]
+
+
+@proc
+def scanned(n: size, y: f32[n], x: f32[n]):
+    s: f32
+    s = 0.0
+    for j in seq(0, n):
+        s += x[j]
+        y[j] = s
+
+
+@proc
+def smoothed(n: size, f: f64[1], y: f64[n], z: f64[n], x: f64[n], s: f64[2]):
+    for j in seq(0, n):
+        s[1] = x[j] - f[0] * (0.5 * s[1])
+        y[j] = 2.0 * s[1]
+        z[j] += s[1] * x[j]
+
+
+@proc
+def exclusive(n: size, y: f32[n], x: f32[n], s: f32):
+    for j in seq(0, n):
+        y[j] = s
+        s = s + x[j] * x[j]
+        x[j] = s
+
+
+@proc
+def with_locals(n: size, y: f64[n], x: f64[n], s: f64):
+    for j in seq(0, n):
+        t: f64
+        t = 2.0 * x[j] + 1.0
+        s = 0.5 * s + t
+        y[j] = s - t
+
+
+@proc
+def no_own_place(n: size, y: f64[n + 1], s: f64[3]):
+    for j in seq(0, n):
+        s[1] = 0.5 * s[1] + s[2]
+        y[j] = s[1]
+
+
+@proc
+def no_shift(n: size, y: f64[n], x: f64[n], s: f64):
+    for j in seq(0, n):
+        y[j] = s
+        s = 0.5 * s + y[j]
+
+
+@proc
+def no_steady_factor(n: size, y: f64[n], x: f64[n], s: f64):
+    for j in seq(0, n):
+        t: f64
+        t = x[j]
+        s = t * s + x[j]
+        y[j] = s
+
+
+@proc
+def no_fixed_sums(n: size, y: f64[n], x: f64[n], s: f64, t: f64):
+    for j in seq(0, n):
+        s = 0.5 * s + x[j]
+        t += s
+        y[j] = s
+
+
+@proc
+def no_value_handed_on(n: size, y: f64[n], x: f64[n], s: f64):
+    for j in seq(0, n):
+        y[j] = s
+        s = x[j]
+
+
+@proc
+def no_values_of_other_lanes(n: size, y: f64[n + 1], x: f64[n], s: f64):
+    for j in seq(0, n):
+        s = 0.5 * s + x[j]
+        y[j] = s + y[j + 1]
+        y[j + 1] = s

@@ -27,6 +27,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.jam import sink, sinkable
+from schedsearch.transforms.blocks.private import privatise
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
@@ -64,4 +65,6 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if not isinstance(loop, q.For) or not sinkable(loop):
         raise RewriteError("there is no loop that can be moved inside")
     p = Cursors((yield None))
-    yield from sink(p, p.at(path))
+    sunk = p.at(path)
+    yield from privatise(p, sunk)
+    yield from sink(p, sunk)

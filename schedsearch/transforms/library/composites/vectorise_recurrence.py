@@ -8,11 +8,12 @@ for j in seq(0, n):
     )
 ```
 
-For one assignment or reduction that is linear in the element before, by a factor that is the same
-in all iterations: sweeps of Gauss-Seidel, filters, running sums. All else of the expression is
-computed for a whole register first. Then each lane adds those below it times powers of the factor,
-and one register waits for the one before it with one multiply-add instead of `lanes` times a whole
-expression.
+For one assignment or reduction that is linear in the element before, or in the two before, by
+factors that are the same in all iterations: sweeps of Gauss-Seidel, filters, running sums. Or for
+a scalar that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed of it. All else of
+the expression is computed for a whole register first. Then each lane adds those below it times
+powers of the factor, and one register waits for the one before it with one multiply-add instead of
+`lanes` times a whole expression.
 
 The instruction is for one iteration at least; a loop that may have none is kept for that case.
 Powers of a factor are further from the order as written than a sum: only `fast` allows them. A
@@ -36,14 +37,14 @@ from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
 from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
-from schedsearch.transforms.vector.fused.recurrences import Recurrence, recurrence
+from schedsearch.transforms.vector.fused.recurrences import recurrence
 
 VERSION = 1
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        found = _recurrence_of(loop)
+        found = recurrence(loop.body, loop.iter)
         if found is None or not _allowed(target.fp, found.added):
             continue
         full = target.vector_bits // (8 * widest(loop.body))
@@ -57,13 +58,6 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 def _allowed(fp: FloatingPoint, added: bool) -> bool:
     return fp is FloatingPoint.FAST or (added and fp is FloatingPoint.REASSOCIATE)
-
-
-def _recurrence_of(loop: q.For) -> Recurrence | None:
-    match loop.body:
-        case (q.Assign() | q.Reduce() as stmt,):
-            return recurrence(stmt, loop.iter)
-    return None
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

@@ -33,7 +33,8 @@ from schedsearch.transforms.vector.fused.model import (
     strides,
 )
 from schedsearch.transforms.vector.fused.parts import parallel_parts
-from schedsearch.transforms.vector.fused.recurrences import linear, recurrence
+from schedsearch.transforms.vector.fused.recurrences import Recurrence, recurrence
+from schedsearch.transforms.vector.fused.recurring import begun, carried_register, results
 from schedsearch.transforms.vector.fused.values import Value, Values, extreme_register
 
 
@@ -56,6 +57,8 @@ class _Function:
             return self.in_parts()
         self.c.masked = self.fused.counted
         extremes = [stmt for stmt in reduced(self.fused) if isinstance(stmt, q.Assign)]
+        if self.fused.recurrence:
+            extremes = []
         body = self.body()
         lines = [f"static inline __attribute__((always_inline)) void {fused_name(self.fused)}("]
         lines += [f"    {', '.join(self.params())})", "{"]
@@ -71,7 +74,7 @@ class _Function:
             kept = [extreme_register(name, chain) for chain in range(self.fused.chains)]
             lines += [f"    {self.c.vec(stmt.type)} {each} = {start};" for each in kept]
         if self.fused.recurrence:
-            lines += [f"    {line}" for line in self.begin_recurrence()]
+            lines += [f"    {line}" for line in begun(self.recurrence, self.c)]
         stores = any(op.written and op.moves for op in self.fused.operands)
         several = bool(extremes) or (bool(self.sums) and stores) or len(self.sums) > 1
         in_chains = several or self.fused.recurrence
@@ -93,6 +96,10 @@ class _Function:
             lines.append(f"    {element} += {total};")
         for stmt in extremes:
             lines += [f"    {line}" for line in self.joined(stmt)]
+        if self.fused.recurrence and self.recurrence.carried:
+            lines.append(
+                f"    {self.c.element(self.recurrence.stmt.buf, self.recurrence.stmt.idx)} = c;"
+            )
         lines.append("}")
         function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
         return "\n".join([*self.c.needed.values(), function])
@@ -118,6 +125,8 @@ class _Function:
         return "\n".join([text, *self.c.needed.values(), function])
 
     def body(self) -> list[str]:
+        if self.fused.recurrence:
+            return list(self.recurring())
         return [line for stmt in self.fused.body for line in self.stmt(stmt)]
 
     def counted_chains(self, rest: Sequence[str]) -> Iterator[str]:
@@ -175,9 +184,6 @@ class _Function:
             case q.Assign() | q.Reduce():
                 kind = arithmetic(stmt)
                 assert kind is not None
-                if self.fused.recurrence:
-                    yield self.recur(stmt)
-                    return
                 value = self.c.expr(stmt.rhs, kind)
                 if isinstance(stmt, q.Assign) and self.c.fixed(stmt.buf):
                     yield self.extreme(stmt, value)
@@ -194,24 +200,23 @@ class _Function:
             case _:
                 raise AssertionError(stmt)
 
-    def begin_recurrence(self) -> Iterator[str]:
-        """The factor `b`, and the result `c` before the first one."""
-        (stmt,) = self.fused.body
-        assert isinstance(stmt, q.Assign | q.Reduce)
-        found, kind = recurrence(stmt, LANE), ELEMENT_TYPES[stmt.type].c
+    @property
+    def recurrence(self) -> Recurrence:
+        found = recurrence(self.fused.body, LANE)
         assert found is not None
-        *outer, last = found.before.idx
-        first = (*outer, last - q.as_affine(LANE))
-        yield f"const {kind} b = {self.c.expr(found.factor, stmt.type)[0]};"
-        yield f"{kind} c = *({self.c.address(found.before.buf, first)});"
+        return found
 
-    def recur(self, stmt: q.Assign | q.Reduce) -> str:
-        found, kind = recurrence(stmt, LANE), stmt.type
-        assert found is not None
-        zero: Value = (f"({self.c.vec(kind)}){{0}}", kind, True)
-        free = self.c.spread(self.c.expr(found.free, kind)) if found.free else zero
-        helper = self.c.need(linear(kind, self.fused.lanes, found.known), kind)
-        return self.write(stmt, (f"{helper}({free[0]}, b, &c)", kind, True))
+    def recurring(self) -> Iterator[str]:
+        """One register of a recurrence."""
+        found = self.recurrence
+        if not found.carried:
+            yield self.write(found.stmt, (results(found, self.c), found.stmt.type, True))
+            return
+        at = self.fused.body.index(found.stmt)
+        parts = (self.fused.body[:at], self.fused.body[at + 1 :])
+        early, late = ([line for stmt in part for line in self.stmt(stmt)] for part in parts)
+        yield from carried_register(found, self.c, early)
+        yield from late
 
     def accumulate(self, stmt: q.Reduce, value: Value) -> str:
         kind = promoted(stmt.type)

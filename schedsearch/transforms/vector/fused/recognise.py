@@ -10,7 +10,7 @@ written may be accessed by that lane only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -75,7 +75,8 @@ def fuse(
         return None
     if any(alloc.shape or alloc.type not in VECTORS for alloc in allocs):
         return None
-    if in_turn and (not counted or allocs or not _recurs(simple, loop)):
+    recurs = recurrence(loop.body, loop.iter) if in_turn and counted else None
+    if in_turn and recurs is None:
         return None
     locals_ = {alloc.buf for alloc in allocs}
     places: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
@@ -90,7 +91,11 @@ def fuse(
     given: dict[q.Var, Given] = {}
     for uid, buf in enumerate(buffers):
         accesses = ArrayAccesses(
-            tuple(places[buf]), [s for s in simple if s.buf == buf], loop, outer, in_turn
+            tuple(places[buf]),
+            [s for s in simple if s.buf == buf],
+            loop,
+            outer,
+            recurs is not None and recurs.stmt.buf == buf,
         )
         found = buf in arrays and as_operand(uid, arrays[buf], accesses, lanes)
         if not found:
@@ -108,10 +113,6 @@ def fuse(
     if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
         return replace(fused, whole=False)
     return replace(fused, empty=fused.whole and _starts_empty(proc, loop))
-
-
-def _recurs(simple: Sequence[q.Assign | q.Reduce], loop: q.For) -> bool:
-    return len(simple) == 1 and recurrence(simple[0], loop.iter) is not None
 
 
 def _starts_empty(proc: q.Proc, loop: q.For) -> bool:

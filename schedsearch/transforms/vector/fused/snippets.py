@@ -115,6 +115,14 @@ def turned(kind: str, lanes: int, by: int) -> Snippet:
     return function(f"{vec}_turned_{by}", vec, f"{vec} a", f"return {order};")
 
 
+def after(kind: str, lanes: int) -> Snippet:
+    """An element, and all lanes but the last after it."""
+    vec = set_name(kind, lanes)
+    order = ", ".join(str(lanes + lane) for lane in range(lanes - 1))
+    text = f"return __builtin_shufflevector(({vec}){{b}}, a, 0, {order});"
+    return function(f"{vec}_after", vec, f"{vec} a, {ELEMENT_TYPES[kind].c} b", text)
+
+
 def first(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes, 0 in the others."""
     vec = set_name(kind, lanes)

@@ -1,0 +1,144 @@
+"""C of linear recurrences over lanes.
+
+In a register each lane adds what is one lane below, `b` times, then two, `b * b` times, and so on:
+`log2(lanes)` steps (Hillis and Steele, CACM 1986). Then all of them add the last result before the
+register times powers of `b`. One register waits for the one before it with one multiply-add.
+
+Of second order, `1 / (1 - b z - d z^2)` is `(1 + b z - d z^2) / (1 - f z^2 - g z^4)`, with
+`f = b * b + 2 d` and `g = -d * d`: each step looks twice as far as the one before, too, and at two
+lanes.
+
+The powers of a `b` above 1 may be infinite where no result is. Where factors are known in the call
+only, the lanes are computed one after the other then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.transforms.vector.fused.model import LANE
+from schedsearch.transforms.vector.fused.recurrences import Recurrence
+from schedsearch.transforms.vector.fused.snippets import Snippet, after, function
+from schedsearch.transforms.vector.fused.values import Value, Values
+from schedsearch.transforms.vector.registers import set_name
+
+
+def begun(found: Recurrence, values: Values) -> Iterator[str]:
+    """The factors `b` and `d`, the result `c` before the first one, and `e` before that."""
+    stmt, before, kind = found.stmt, found.before, ELEMENT_TYPES[found.stmt.type].c
+    first = before.idx
+    if not found.carried:
+        first = (*first[:-1], first[-1] - q.as_affine(LANE))
+    yield f"const {kind} b = {values.expr(found.factor, stmt.type)[0]};"
+    yield f"{kind} c = *({values.address(before.buf, first)});"
+    if found.second is not None:
+        first = (*first[:-1], first[-1] - 1)
+        yield f"const {kind} d = {values.expr(found.second, stmt.type)[0]};"
+        yield f"{kind} e = *({values.address(before.buf, first)});"
+
+
+def results(found: Recurrence, values: Values) -> str:
+    """Those of all lanes of a register."""
+    kind, lanes = found.stmt.type, values.fused.lanes
+    zero: Value = (f"({values.vec(kind)}){{0}}", kind, True)
+    free = values.spread(values.expr(found.free, kind)) if found.free else zero
+    if found.second is None:
+        return f"{values.need(linear(kind, lanes, found.known), kind)}({free[0]}, b, &c)"
+    helper = values.need(second_order(kind, lanes, found.known), kind)
+    return f"{helper}({free[0]}, b, d, &c, &e)"
+
+
+def carried_register(found: Recurrence, values: Values, early: Sequence[str]) -> Iterator[str]:
+    """A carried scalar as a register. Statements before its own (`early`) get the lanes moved by
+    one."""
+    kind, register = found.stmt.type, values.read(found.before)[0]
+    all_lanes, vec = register, values.vec(kind)
+    if not found.shifted:
+        yield from early
+        yield f"const {vec} {register} = {results(found, values)};"
+    else:
+        all_lanes, shift = "all", values.need(after(kind, values.fused.lanes), kind)
+        yield f"const {ELEMENT_TYPES[kind].c} before = c;"
+        yield f"const {vec} all = {results(found, values)};"
+        yield f"{vec} {register} = {shift}(all, before);"
+        yield from early
+        yield f"{register} = all;"
+    if values.masked:
+        yield f"c = {all_lanes}[{values.count} - 1];"
+
+
+def linear(kind: str, lanes: int, known: bool) -> Snippet:
+    """`c = r[l] = a[l] + b * c` in every lane, one after the other. `known`: `b` is 1 at most."""
+    vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
+    one = "1.0f" if kind == "f32" else "1.0"
+    steps = []
+    for by in (1 << turn for turn in range(lanes.bit_length() - 1)):
+        steps.append(f"a += p[{by - 1}] * {_below(vec, lanes, by)};")
+    in_turn = [
+        f"if (b < -{one} || b > {one}) {{",
+        f"    for (int l = 0; l < {lanes}; l++) r[l] = *c = a[l] + b * *c;",
+        "    return r;",
+        "}",
+    ]
+    body = [
+        f"{vec} p, r;",
+        *([] if known else in_turn),
+        "p[0] = b;",
+        f"for (int l = 1; l < {lanes}; l++) p[l] = p[l - 1] * b;",
+        *steps,
+        "r = a + p * *c;",
+        f"*c = a[{lanes - 1}] + p[{lanes - 1}] * *c;",
+        "return r;",
+    ]
+    params = f"{vec} a, {element} b, {element} *c"
+    name = f"{vec}_recurrence{'' if known else '_any'}"
+    return function(name, vec, params, "\n    ".join(body))
+
+
+def _below(vec: str, lanes: int, by: int) -> str:
+    """What is so many lanes below each; 0 where none is."""
+    order = ", ".join(str(lanes - by + lane) for lane in range(lanes))
+    return f"__builtin_shufflevector(({vec}){{0}}, a, {order})"
+
+
+def second_order(kind: str, lanes: int, known: bool) -> Snippet:
+    """`r[l] = a[l] + b * c + d * e` in every lane, one after the other, `c` being the result before
+    it and `e` the one before that. `known`: their influence does not grow."""
+    vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
+    in_turn = [
+        "if (!(d >= -1 && b <= 1 - d && b >= d - 1)) {",
+        f"    for (int l = 0; l < {lanes}; l++) {{",
+        f"        const {element} t = a[l] + d * *e + b * *c;",
+        "        *e = *c, r[l] = *c = t;",
+        "    }",
+        "    return r;",
+        "}",
+    ]
+    last = [f"(a[{lane}] + q[{lane}] * *e) + p[{lane}] * *c" for lane in (lanes - 1, lanes - 2)]
+    body = [
+        f"{vec} p, q, r;",
+        *([] if known else in_turn),
+        "p[0] = b, p[1] = b * b + d, q[0] = d, q[1] = b * d;",
+        f"for (int l = 2; l < {lanes}; l++)",
+        "    p[l] = b * p[l - 1] + d * p[l - 2], q[l] = b * q[l - 1] + d * q[l - 2];",
+        f"{element} f = b, g = d, f2;",
+        *_doubling(vec, lanes),
+        "r = a + q * *e + p * *c;",
+        f"const {element} t = {last[0]};",
+        f"*e = {last[1]};",
+        "*c = t;",
+        "return r;",
+    ]
+    params = f"{vec} a, {element} b, {element} d, {element} *c, {element} *e"
+    name = f"{vec}_second_order{'' if known else '_any'}"
+    return function(name, vec, params, "\n    ".join(body))
+
+
+def _doubling(vec: str, lanes: int) -> Iterator[str]:
+    for by in (1 << turn for turn in range(lanes.bit_length() - 1)):
+        further = f" - g * {_below(vec, lanes, 2 * by)}" if 2 * by < lanes else ""
+        yield f"a += f * {_below(vec, lanes, by)}{further};"
+        if 2 * by < lanes:
+            yield "f2 = f * f + 2 * g, g = -g * g, f = f2;"
