@@ -34,8 +34,7 @@ def canonical(proc: Any) -> Any:
 class Canonicaliser:
     """Copies a LoopIR procedure. Binds in the same order as the mirror does.
 
-    `callees` are copies of its callees, by the original's id. `drops_modulo`: some `e % m`
-    is of an `e` that may be negative, but is below `m`.
+    `callees` are copies of its callees, by the original's id.
     """
 
     def __init__(self, callees: dict[int, Any]) -> None:
@@ -45,7 +44,6 @@ class Canonicaliser:
         self.callees = callees
         self.ranges: Ranges = {}
         self.configs: dict[str, Any] = {}
-        self.drops_modulo = False
 
     def bind(self, old: Any, name: str) -> Any:
         self.env[old] = q.Var(old.name(), len(self.syms))
@@ -177,23 +175,15 @@ class Canonicaliser:
         return to_affine(e, self.env)
 
     def note(self, e: Any) -> None:
-        """Remember facts that the normal form does not keep: config objects, and numerators
-        of `%` as written."""
+        """Remember what the normal form does not keep: config objects."""
         match e:
             case LoopIR.ReadConfig():
                 self.configs[e.config.name()] = e.config
             case LoopIR.BinOp():
                 self.note(e.lhs)
                 self.note(e.rhs)
-                if e.op == "%":
-                    self.note_modulo(to_affine(e.lhs, self.env), e.rhs.val)
             case LoopIR.USub():
                 self.note(e.arg)
-
-    def note_modulo(self, num: q.Affine, den: int) -> None:
-        terms = tuple((atom, c) for atom, c in num.terms if c % den)
-        low, high = bounds(q.Affine(num.const if num.const % den else 0, terms), self.ranges)
-        self.drops_modulo |= low < 0 and high < den
 
     def index(self, value: q.Affine) -> Any:
         """Positive terms, then negative ones, then the constant."""

@@ -95,6 +95,8 @@ that fails once Exo no longer needs it:
 39. `1.0 - x` has the type of `1.0`, so that there is no
    C for `relu(1.0 - x)`                                 -> functions of front ends give their
    arguments the type of what those read; other files have to have it as `-x + 1.0`.
+40. `stage_mem` takes the condition of an `if` for that of
+   its `else`, and leaves accesses there as they are       -> refused by its check (`checks.py`).
 """
 
 from __future__ import annotations
@@ -143,6 +145,7 @@ from schedsearch.transforms.exo.canonical import Canonicaliser
 from schedsearch.transforms.exo.generated import with_build
 from schedsearch.transforms.exo.messages import said
 from schedsearch.transforms.exo.mirror import blocks, mirror, statements
+from schedsearch.transforms.exo.modulo import drops_modulo
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
     SchedulingError,
@@ -307,7 +310,7 @@ def unsound(
         names = aliased(mirror(procedure))
         if names:
             return f"Exo does not see that {names} share elements"
-    if operator == "simplify" and _simplify_drops_modulo(procedure):
+    if operator == "simplify" and drops_modulo(procedure):
         return "Exo would drop the `%` of a negative value"
     if operator == "simplify" and folds_constants(mirror(procedure)):
         return "Exo would take constants of data for whole numbers; write them as one constant"
@@ -476,11 +479,3 @@ def _has_windows(stmts: Any) -> bool:
         isinstance(stmt, LoopIR.WindowStmt) or any(map(_has_windows, blocks(stmt)))
         for stmt in stmts
     )
-
-
-def _simplify_drops_modulo(procedure: Any) -> bool:
-    """Whether Exo's `simplify` would take `e % m` for `e` where `e` may be negative:
-    it compares only the upper bound of `e` with `m`."""
-    canonicaliser = Canonicaliser({})
-    canonicaliser.proc(procedure._loopir_proc)
-    return canonicaliser.drops_modulo
