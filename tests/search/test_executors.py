@@ -51,8 +51,8 @@ from schedsearch.search.workers.jobs import (
 from schedsearch.search.workers.ray_executor import RayExecutor
 from schedsearch.search.workers.ray_hosts import _MARK, _environment
 from schedsearch.search.workers.ray_workers import Abilities, ExpandActor
+from schedsearch.transforms.children import Expansion, Replay
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.expand import Expansion, Replay
 from schedsearch.transforms.registry import Transform, registry
 
 pytestmark = pytest.mark.slow

@@ -36,7 +36,7 @@ from schedsearch.search.workers.jobs import (
     ReplayJob,
     Result,
 )
-from schedsearch.transforms.expand import Child, Expansion, Made, Replay, merge
+from schedsearch.transforms.children import Child, Expansion, Made, Replay, merge
 
 RE_ANCHOR = 1.5
 """A candidate this many times faster than the anchor becomes the anchor, so that a slow baseline
@@ -47,7 +47,7 @@ PORTION_S = 1.0
 """Children of a node are made for so long, then it is asked again which node is worth it most."""
 
 MOST_MADE = 500
-"""Children whose C and query AST are kept until they are built: 100 KB each."""
+"""Children whose C and query AST are kept to build them: 100 KB each."""
 
 PIPELINE = 3
 """Candidates that are built, or wait, while one is measured."""
@@ -91,7 +91,7 @@ class Dispatcher:
         self._to_measure: deque[_Pending] = deque()
         self._parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
         self._expanded: set[str] = set()
-        self._made: OrderedDict[str, Made] = OrderedDict()  # until it is built
+        self._made: OrderedDict[str, Made] = OrderedDict()
 
     @property
     def expanded(self) -> int:
@@ -204,7 +204,7 @@ class Dispatcher:
         return self.ledger.tree.nodes[key].trace
 
     def _build_job(self, key: str) -> BuildJob:
-        made = self._made.pop(key, None)
+        made = self._made.get(key)  # kept: it may be measured again by workers that started later
         if made is not None:
             return BuildJob(self._trace(key), made.code, made.ast)
         return BuildJob(self._trace(key), self.ledger.code(key))

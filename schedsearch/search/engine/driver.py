@@ -26,7 +26,7 @@ from schedsearch.search.workers.executor import Executor
 from schedsearch.search.workers.jobs import Enumeration, ReplayJob
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.registry import normalises
+from schedsearch.transforms.registry import comes_next
 
 NORMAL_FORM = 1 / 2
 """Share of the time to search that the way to the normal form may take."""
@@ -35,10 +35,9 @@ NORMAL_FORM = 1 / 2
 def way_so_far(node: Node) -> Node:
     """How far the way to the normal form goes that begins at a node. What was looked through, but
     for the procedure as written, is not on it any more: the search went on from there."""
-    place = normalises(node.rewrite) if node.steps else 0
     if len(node.children) > 1 and node.steps:
         return node
-    ahead = [child for child in node.children if normalises(child.rewrite) >= max(place, 1)]
+    ahead = [child for child in node.children if comes_next(child.rewrite, node.steps)]
     return max([node, *map(way_so_far, ahead)], key=lambda each: len(each.steps))
 
 
