@@ -90,6 +90,12 @@ class Search:
         """Seconds since the run began."""
         return time.monotonic() - self.started
 
+    @property
+    def until_s(self) -> float:
+        """When the search ends: time is left to confirm the fastest, once there is one."""
+        found = self.work.measured or self.ledger.best
+        return self.search_s if found else self.budget.seconds
+
     def closed_in(self) -> float:
         """Seconds since the end of the search began; 0 before."""
         return self.elapsed() - self.closing_since if self.closing_since is not None else 0.0
@@ -135,11 +141,11 @@ class Search:
         return stop
 
     def _search(self) -> Stop:
-        search = replace(self.budget, seconds=self.search_s)
-        self._follow_first(search)
+        self._follow_first(replace(self.budget, seconds=self.search_s))
         self._normalise()
         while True:
             best = self.ledger.best_speedup
+            search = replace(self.budget, seconds=self.until_s)
             stop = search.spent(self.elapsed(), self.work.measured, best)
             if stop is not None:
                 return stop
@@ -161,7 +167,7 @@ class Search:
     def _normalise(self) -> None:
         """Look for the normal form before anything else, or go on where an earlier run ended."""
         root = self.ledger.tree.nodes[AS_WRITTEN.key]
-        left_s = self.search_s - self.elapsed()
+        left_s = self.until_s - self.elapsed()
         if not (self.ledger.frontier.normal_form_first and root.told and left_s > 0):
             return
         node = way_so_far(root)
