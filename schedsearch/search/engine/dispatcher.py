@@ -104,6 +104,12 @@ class Dispatcher:
         return not self._pending
 
     @property
+    def measuring(self) -> bool:
+        """Whether a candidate is built, measured, or waits for that."""
+        running = self._running()
+        return bool(self._to_measure or running[BuildJob] or running[MeasureJob])
+
+    @property
     def free(self) -> int:
         """Workers that make no schedules."""
         busy = sum(isinstance(pending.job, Enumeration) for pending in self._pending.values())

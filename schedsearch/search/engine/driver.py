@@ -30,6 +30,10 @@ from schedsearch.transforms.registry import comes_next
 
 NORMAL_FORM = 1 / 2
 """Share of the time to search that the way to the normal form may take."""
+NORMAL_FORM_S = 2.0
+"""It may take so many seconds of a short one."""
+OVERTIME_S = 3.0
+"""The first candidate may be measured so late, rather than none at all."""
 
 
 def way_so_far(node: Node) -> Node:
@@ -93,8 +97,11 @@ class Search:
     @property
     def until_s(self) -> float:
         """When the search ends: time is left to confirm the fastest, once there is one."""
-        found = self.work.measured or self.ledger.best
-        return self.search_s if found else self.budget.seconds
+        return self.search_s if self._found else self.budget.seconds
+
+    @property
+    def _found(self) -> bool:
+        return self.work.measured > 0 or self.ledger.best is not None
 
     def closed_in(self) -> float:
         """Seconds since the end of the search began; 0 before."""
@@ -147,12 +154,18 @@ class Search:
             best = self.ledger.best_speedup
             search = replace(self.budget, seconds=self.until_s)
             stop = search.spent(self.elapsed(), self.work.measured, best)
-            if stop is not None:
+            if stop is not None and not (stop is Stop.TIME and self._first_is_near):
                 return stop
-            self._fill()
+            self._fill(expanding=stop is None)
             if self.work.idle:
                 return Stop.EXHAUSTED
             self.work.wait(0.2)
+
+    @property
+    def _first_is_near(self) -> bool:
+        """Whether the first candidate is being built or measured."""
+        soon = self.elapsed() < self.budget.seconds + OVERTIME_S
+        return not self._found and self.work.measuring and soon
 
     def _follow_first(self, budget: Budget) -> None:
         """Replay and measure the schedules to begin with: the first of them even if the time to
@@ -172,11 +185,13 @@ class Search:
             return
         node = way_so_far(root)
         if not (node.expanding or self.ledger.made(node.key)):
-            self.work.normalise(node.key, left_s * NORMAL_FORM)
+            self.work.normalise(node.key, max(left_s * NORMAL_FORM, min(left_s, NORMAL_FORM_S)))
 
-    def _fill(self) -> None:
+    def _fill(self, expanding: bool) -> None:
         work, frontier = self.work, self.ledger.frontier
         work.measure_next()
+        if not expanding:
+            return
         for node in frontier.to_measure(work.wanted):
             work.build(node.key)
         self._fill_replays()

@@ -21,6 +21,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Protocol
 
 from schedsearch.evaluate.run.bench import Bench, Evaluation
@@ -155,18 +156,27 @@ class StartingExecutor(Executor, Protocol):
 
 START_AFTER_S = 3.0
 """Workers start then, unless something is about to be measured."""
+STARTING_S = 6.0
+"""What Ray takes to start, on two cores. Workers that are used for less are not worth it."""
+SEARCHING = 0.6
+"""The least share of a budget that is for the search."""
 
 
 class HandingOver:
     """Runs jobs in this process until the workers of another executor are there, which `start`
-    makes, for what is tuned by then.
+    makes, for what is tuned by then; after `until` (`time.monotonic`) none start any more.
 
     Ray and its actors need both cores for four to five seconds. A candidate is expanded, built
     and measured in one, if nothing else runs: so they start when the first one has been.
     """
 
-    def __init__(self, here: InlineExecutor, start: Callable[[WorkSpec], StartingExecutor]) -> None:
-        self._here, self._start = here, start
+    def __init__(
+        self,
+        here: InlineExecutor,
+        start: Callable[[WorkSpec], StartingExecutor],
+        until: float = inf,
+    ) -> None:
+        self._here, self._start, self._until = here, start, until
         self._workers: StartingExecutor | None = None
         self._started = False
         self._tickets = 0
@@ -204,7 +214,8 @@ class HandingOver:
             self._ours = {workers.submit(job): ticket for ticket, job in waiting}
         late = time.monotonic() > self._attached + START_AFTER_S and not self._here.measures
         done = self._charge.wait(timeout_s)
-        if workers is None and (late or any(isinstance(r, Evaluation) for _, r in done)):
+        wanted = workers is None and time.monotonic() < self._until
+        if wanted and (late or any(isinstance(r, Evaluation) for _, r in done)):
             self._workers = self._start(self._here.spec)
             self._workers.begin(self._bench)
         return [(self._ours.pop(ticket), result) for ticket, result in done]
@@ -257,4 +268,5 @@ def make_executor(options: Options, subject: Subject, transforms: Sequence[Trans
         from schedsearch.search.workers.ray_workers import check_sendable
 
         check_sendable(spec)
-    return HandingOver(InlineExecutor(spec), workers)
+    until = time.monotonic() + SEARCHING * options.budget.seconds - 2 * STARTING_S
+    return HandingOver(InlineExecutor(spec), workers, until)
