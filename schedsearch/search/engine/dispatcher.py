@@ -59,6 +59,11 @@ MAX_ATTEMPTS = 2
 """A job runs once more if its worker died."""
 
 
+def _attempts(job: Job) -> int:
+    """The way to the normal form has half of the search, and is found step by step without it."""
+    return 1 if isinstance(job, NormaliseJob) else MAX_ATTEMPTS
+
+
 @dataclass(frozen=True)
 class _Pending:
     """A job for the node or trace `key`. `timing` is None if the kernel is screened once it is
@@ -220,7 +225,7 @@ class Dispatcher:
     def _book(self, pending: _Pending, result: Result) -> None:
         key = pending.key
         match result:
-            case Lost() if pending.attempt < MAX_ATTEMPTS:
+            case Lost() if pending.attempt < _attempts(pending.job):
                 self._submit(replace(pending, attempt=pending.attempt + 1))
             case Lost() if isinstance(pending.job, ExpandJob):
                 self._on_expansion(pending, Failure(Outcome.CRASH, result.message))
