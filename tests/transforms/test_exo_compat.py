@@ -34,11 +34,11 @@ from schedsearch.transforms.exo.compat import (
     SOLVER_STEPS,
     generate_c,
     prepare,
-    unsound_result,
 )
 from schedsearch.transforms.exo.loader import load_source, pick
 from schedsearch.transforms.exo.messages import said
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.unsound import unsound_result
 from schedsearch.transforms.operators.ops import (
     After,
     At,
