@@ -1,6 +1,6 @@
 """Exo procedures in one form: equal C for equal procedures.
 
-Works around 2 to 6, 9 and 24 of `exo/compat.py`.
+Works around 2 to 6 and 9 of `exo/compat.py`.
 """
 
 from __future__ import annotations
