@@ -27,7 +27,7 @@ from schedsearch.search.workers.jobs import (
     ReplayJob,
     Result,
 )
-from schedsearch.transforms.expand import Child, Expansion, Replay
+from schedsearch.transforms.children import Child, Expansion, Replay
 
 CHILDREN = 60
 DUPLICATES = 1 / 7

@@ -18,8 +18,9 @@ from schedsearch.core.errors import CodegenError
 from schedsearch.core.machine import collect_rarely
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Trace
+from schedsearch.transforms.children import Child, Expansion
 from schedsearch.transforms.codegen import CodeGenerator
-from schedsearch.transforms.expand import Child, Expander, Expansion
+from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
 

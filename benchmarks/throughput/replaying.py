@@ -95,7 +95,7 @@ def _step(state: Any, rewrite: Rewrite) -> Step | None:
         applied = time.process_time()
         if procedure is state.procedure:
             return None  # only built otherwise
-        ast_key(replayer.remember(Trace((rewrite,)), procedure).ast)
+        ast_key(replayer.remember(Trace((rewrite,)), procedure, 0.0).ast)
         generate_c(procedure)
     except (RewriteError, CodegenError):
         return None

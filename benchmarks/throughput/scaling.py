@@ -21,7 +21,8 @@ from schedsearch.evaluate.run.bench import Bench
 from schedsearch.search.setup.subject import Subject, bench_of
 from schedsearch.search.workers.jobs import ExpandJob, WorkSpec
 from schedsearch.search.workers.ray_executor import RayExecutor
-from schedsearch.transforms.expand import Expander, Expansion
+from schedsearch.transforms.children import Expansion
+from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import pairwise
 from keyword import iskeyword
 
@@ -92,3 +92,13 @@ def rest_of_block(proc: q.Proc, path: q.Path) -> tuple[q.Stmt, ...]:
     while (path := next_path(path)) in proc.by_path:
         found.append(proc.by_path[path])
     return tuple(found)
+
+
+def first_of_each(proc: q.Proc, find: Callable[[q.Proc, q.Stmt], Hashable]) -> Iterator[q.Stmt]:
+    """The first statement of everything that `find` finds, which gives None where it finds
+    nothing."""
+    found = dict[Hashable, q.Stmt]()
+    for stmt in q.walk(proc.body):
+        found.setdefault(find(proc, stmt), stmt)
+    found.pop(None, None)
+    yield from found.values()

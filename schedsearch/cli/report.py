@@ -12,7 +12,7 @@ from rich.markup import escape
 from schedsearch.cli.telling import typed
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.decision import Decision
-from schedsearch.core.records import Measurement
+from schedsearch.core.records import Measurement, Outcome
 from schedsearch.present import format as fmt
 from schedsearch.present.live import rate
 from schedsearch.search.engine.ending import margin
@@ -78,6 +78,14 @@ def _written(console: Console, what: str, paths: list[Path]) -> None:
         console.print(f"  {path}", markup=False, soft_wrap=True)
 
 
+def _nothing(result: Result) -> str:
+    name, progress = result.setting.subject.name, result.progress
+    ever = progress.measured or progress.outcomes.get(Outcome.CORRECT, 0) > 1  # besides the root
+    if result.stop is Stop.TIME and not ever:
+        return fmt.nothing_measured(name, progress.elapsed_s)
+    return fmt.nothing_faster(name)
+
+
 def report(
     console: Console, result: Result, written: Written, target_speedup: float | None = None
 ) -> None:
@@ -86,7 +94,7 @@ def report(
     progress = result.progress
     console.print()
     if result.best is None:
-        console.print(f"[bold]{fmt.nothing_faster(subject.name)}[/]")
+        console.print(f"[bold]{_nothing(result)}[/]")
         if result.level is not None:
             _nothing_gained(console, result.level, result.noise)
         _foundation(console, result)

@@ -25,7 +25,11 @@ def read_text(path: Path) -> str:
             text = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}; check the path") from error
-    except ValueError as error:  # no UTF-8, or a path with a NUL
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"cannot read {path}: byte {error.start + 1} is not UTF-8; is it a text file?"
+        ) from error
+    except ValueError as error:  # a path with a NUL
         raise UserError(f"cannot read {path}: {error}") from error
     if len(text) > LARGEST_FILE:
         raise UserError(f"cannot read {path}: it is larger than {LARGEST_FILE >> 20} MB")

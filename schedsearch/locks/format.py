@@ -53,7 +53,9 @@ def parse_lock(text: str, where: str) -> Lock:
         data = toml_data(text)
     except ValueError as error:
         hint = " (left by a merge?)" if "\n<<<<<<< " in text else ""
-        raise UserError(f"{where} is not a lock file: {error}{hint}") from error
+        raise UserError(
+            f"{where} is not a lock file: {error}{hint}; correct it, or move it away and pin again"
+        ) from error
     fields = Fields(data, where)
     schema = fields.integer("schema")
     if schema != SCHEMA:

@@ -89,6 +89,10 @@ def nothing_faster(name: str) -> str:
     return f"No schedule faster than {name} as written was found."
 
 
+def nothing_measured(name: str, seconds: float) -> str:
+    return f"No schedule of {name} was measured in {seconds:.0f} s: give it more, as --budget 30s."
+
+
 def reference(name: str, agreement: Agreement) -> str:
     """How the procedure as written was verified itself."""
     return f"{name} as written, compiled, {agreement}."

@@ -3,87 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import reduce
-from itertools import zip_longest
 from math import inf
 
-from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, RewriteError
-from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
-from schedsearch.core.trace import AS_WRITTEN, Kind, Rewrite, Trace
+from schedsearch.core.records import Keys, Outcome, Target
+from schedsearch.core.trace import AS_WRITTEN, Rewrite, Trace
+from schedsearch.transforms.children import Child, Expansion, Made, Replay
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.estimate.cost import log_cost
 from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.fit import similar
-from schedsearch.transforms.registry import Transform, carry_out, normalises, propose
+from schedsearch.transforms.promises import Promises
+from schedsearch.transforms.registry import (
+    Transform,
+    carry_out,
+    comes_next,
+    normalises,
+    propose,
+)
 from schedsearch.transforms.replay import Replayer, State
 
-UNKNOWN_GAIN = 0.3
-"""The log gain assumed of a transform that was never tried."""
-ILLEGAL_GAIN = -1.0
 SLOW_S = 0.2
-"""A rewrite that takes longer is not carried out again to build its child: C takes 0.03 s."""
-
-
-@dataclass(frozen=True)
-class Made:
-    """What building a child needs."""
-
-    code: GeneratedC
-    ast: q.Proc
-
-
-@dataclass(frozen=True)
-class Child:
-    """One child of an expansion.
-
-    If the rewrite failed, `outcome` says how and `message` why. `predicted` is the log
-    speed-up over the parent by the static cost estimate; None if this process has seen the
-    same `ast_key` before. `made` is given where the rewrite took long.
-    """
-
-    rewrite: Rewrite
-    keys: Keys = field(default_factory=Keys)
-    outcome: Outcome | None = None
-    message: str = ""
-    predicted: float | None = None
-    made: Made | None = None
-
-
-@dataclass(frozen=True)
-class Expansion:
-    """The children of a trace in the order they were made; `stage_s` maps stages to seconds.
-    `left` proposals were not carried out."""
-
-    trace: Trace
-    children: tuple[Child, ...]
-    stage_s: tuple[tuple[str, float], ...]
-    left: int = 0
-
-
-@dataclass(frozen=True)
-class Replay:
-    """A trace followed step by step from `start`, a prefix that replayed: what every
-    further step made, up to the first that failed."""
-
-    start: Trace
-    steps: tuple[Child, ...]
-    stage_s: tuple[tuple[str, float], ...]
-
-
-def merge(parts: Sequence[Expansion]) -> Expansion:
-    """The whole expansion from all its parts, in order."""
-    children = [
-        child for row in zip_longest(*(p.children for p in parts)) for child in row if child
-    ]
-    seconds: Counter[str] = Counter()
-    for part in parts:
-        seconds.update(dict(part.stage_s))
-    left = sum(part.left for part in parts)
-    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()), left)
+"""A rewrite that takes longer is not carried out again to build its child: C takes 0.03 s. Nor is
+a schedule that takes longer replayed to build it otherwise: both have the same C."""
 
 
 class Expander:
@@ -176,7 +121,7 @@ class Expander:
         clock, until = _Stages(), time.perf_counter() + patience_s
         alphabet = [each for each in self.transforms if each.normal_form]
         steps: list[Child] = []
-        done, place = start, normalises(start.steps[-1]) if start.steps else 0
+        done = start
         seen: set[str | None] = {ast_key(self.replayer.state(done).ast)}
         while time.perf_counter() < until:
             state = self.replayer.state(done)
@@ -185,7 +130,7 @@ class Expander:
             before = self._log_cost(state)
             clock.lap("predict")
             for rewrite in proposals:
-                if normalises(rewrite) < place or time.perf_counter() > until:
+                if not comes_next(rewrite, done.steps) or time.perf_counter() > until:
                     continue
                 self.between()
                 clock.lap("wait")
@@ -195,7 +140,7 @@ class Expander:
             else:
                 break
             steps.append(child)
-            done, place = done.then(child.rewrite), normalises(child.rewrite)
+            done = done.then(child.rewrite)
             seen.add(child.keys.ast)
         return self._replayed(start, steps, clock)
 
@@ -269,10 +214,14 @@ class Expander:
             clock.lap("rewrite")
             return Child(rewrite, outcome=Outcome.ILLEGAL, message=str(error))
         clock.lap("ast_key")  # after the last operator, the result's query AST is made
+        seconds = time.perf_counter() - began
         if procedure is state.procedure:  # only built otherwise
             after = replace(state, build=trace.then(rewrite).build)
+            slow = state.seconds > SLOW_S
         else:
-            after = self.replayer.remember(trace.then(rewrite), procedure)
+            so_far = state.seconds + seconds
+            after = self.replayer.remember(trace.then(rewrite), procedure, so_far)
+            slow = seconds > SLOW_S
         key = ast_key(after.ast, after.build)
         clock.lap("ast_key")
         if key in self.seen:
@@ -280,7 +229,6 @@ class Expander:
         self.seen.add(key)
         predicted = before - self._log_cost(after)
         clock.lap("predict")
-        slow = time.perf_counter() - began > SLOW_S
         made_of = self._make(trace.then(rewrite), after) if make and slow else None
         clock.lap("codegen")
         return Child(rewrite, Keys(ast=key), predicted=predicted, made=made_of)
@@ -299,57 +247,6 @@ class Expander:
         """The target with the build options of a state: most have the default ones."""
         same = state.build == self.target.build
         return self.target if same else replace(self.target, build=state.build)
-
-
-@dataclass
-class _Mean:
-    """Starts at a prior, which has the weight of one value."""
-
-    total: float
-    number: int = 1
-
-    def add(self, value: float) -> None:
-        self.total, self.number = self.total + value, self.number + 1
-
-    @property
-    def value(self) -> float:
-        return self.total / self.number
-
-
-class Promises:
-    """What rewrites promise before they are carried out: the mean gain that the cost estimate
-    predicted for those of their kind, at other nodes, and for their transform."""
-
-    def __init__(self) -> None:
-        self._kinds: dict[Kind, _Mean] = {}
-        self._transforms: dict[str, _Mean] = {}
-
-    def learn(self, child: Child) -> None:
-        """A second schedule with the same query AST says nothing: it has no prediction."""
-        gain = ILLEGAL_GAIN if child.outcome is not None else child.predicted
-        if gain is None:
-            return
-        rewrite = child.rewrite
-        self._transforms.setdefault(rewrite.transform, _Mean(UNKNOWN_GAIN)).add(gain)
-        prior = self._transforms[rewrite.transform].value
-        self._kinds.setdefault(rewrite.kind, _Mean(prior)).add(gain)
-
-    def of(self, rewrite: Rewrite) -> float:
-        """The expected log speed-up over the parent."""
-        known = self._kinds.get(rewrite.kind) or self._transforms.get(rewrite.transform)
-        return known.value if known else UNKNOWN_GAIN
-
-    def ranked(self, rewrites: Sequence[Rewrite]) -> list[Rewrite]:
-        """What brings a procedure to its normal form first; then in turn the most promising one
-        and the next of another transform: what opens a way promises nothing itself."""
-        normal = sorted(filter(normalises, rewrites), key=normalises)
-        by_transform: dict[str, list[Rewrite]] = {}
-        for rewrite in rewrites:
-            by_transform.setdefault(rewrite.transform, []).append(rewrite)
-        turns = [each for row in zip_longest(*by_transform.values()) for each in row if each]
-        best = sorted(turns, key=self.of, reverse=True)
-        pairs = zip(best, turns, strict=True)
-        return list(dict.fromkeys([*normal, *(each for pair in pairs for each in pair)]))
 
 
 class _Stages:

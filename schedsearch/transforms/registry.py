@@ -131,6 +131,11 @@ def normalises(rewrite: Rewrite) -> int:
     return transform.normal_form if transform is not None else 0
 
 
+def comes_next(rewrite: Rewrite, before: Sequence[Rewrite]) -> bool:
+    """Whether a rewrite is the next on the way to the normal form, after those `before`."""
+    return normalises(rewrite) >= max(normalises(before[-1]) if before else 0, 1)
+
+
 def blocks(rewrite: Rewrite) -> bool:
     """Whether it keeps sums in registers."""
     transform = registry().get(rewrite.transform)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,11 +23,13 @@ KEPT = 100_000
 
 @dataclass(frozen=True)
 class State:
-    """A procedure somewhere on a trace, with its query AST and how it is built."""
+    """A procedure somewhere on a trace, with its query AST and how it is built. Making it from the
+    root took so many seconds."""
 
     procedure: Any
     ast: q.Proc
     build: Build = DEFAULT_BUILD
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass
@@ -57,7 +60,7 @@ class Replayer:
             self._cache.move_to_end(key)
             state = self._cache[key]
         for step in range(known, len(trace)):
-            rewrite = trace.steps[step]
+            rewrite, began = trace.steps[step], time.perf_counter()
             try:
                 with patient_solver():
                     procedure = apply(state.procedure, state.ast, rewrite, self.fp)
@@ -65,12 +68,13 @@ class Replayer:
                 raise ReplayError(step, str(rewrite), str(error)) from error
             except RecursionError as error:  # of expressions: those of statements are refused
                 raise ReplayError(step, str(rewrite), "expressions nested too deeply") from error
-            state = self.remember(Trace(trace.steps[: step + 1]), procedure)
+            seconds = state.seconds + time.perf_counter() - began
+            state = self.remember(Trace(trace.steps[: step + 1]), procedure, seconds)
         return state
 
-    def remember(self, trace: Trace, procedure: Any) -> State:
+    def remember(self, trace: Trace, procedure: Any, seconds: float) -> State:
         """Keep the state at the end of `trace`, so that its children start there."""
-        state = State(procedure, mirror(procedure), trace.build)
+        state = State(procedure, mirror(procedure), trace.build, seconds)
         known = self._cache.pop(trace.key, None)
         self._held += _size(state) - (_size(known) if known else 0)
         self._cache[trace.key] = state

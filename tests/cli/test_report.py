@@ -223,6 +223,28 @@ def test_nothing_faster(subject: Subject) -> None:
     assert "continue: " not in text
 
 
+@pytest.mark.parametrize(
+    ("stop", "measured", "correct", "said_so"),
+    [
+        (Stop.TIME, 0, 1, True),
+        (Stop.TIME, 0, 5, False),
+        (Stop.TIME, 2, 1, False),
+        (Stop.EXHAUSTED, 0, 1, False),
+    ],
+)
+def test_nothing_measured_is_not_nothing_faster(
+    subject: Subject, stop: Stop, measured: int, correct: int, said_so: bool
+) -> None:
+    """In earlier runs there may have been time."""
+    result = ended(subject, stop, None)
+    progress = replace(result.progress, measured=measured, outcomes={Outcome.CORRECT: correct})
+    text = printed(replace(result, progress=progress), Written())
+    assert (
+        "No schedule of matmul32 was measured in 10 s: give it more, as --budget 30s." in text
+    ) is said_so
+    assert ("No schedule faster than" in text) is not said_so
+
+
 @pytest.mark.parametrize(("target", "missed"), [(2.0, True), (1.5, False)])
 def test_a_target_that_confirmation_did_not_reach(
     subject: Subject, target: float, missed: bool

@@ -229,7 +229,7 @@ def test_files_that_are_none_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot read"):
         read_lock(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(UserError, match=r"schedules.lock.*utf-8"):
+    with pytest.raises(UserError, match=r"schedules.lock.*UTF-8"):
         read_lock(path)
 
 

@@ -27,12 +27,30 @@ from schedsearch.search.engine.plans import ANCHOR, CLOSING_S, confirm
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.run_summary import Inspection
 from schedsearch.search.strategies.make import STRATEGIES, make_strategy
-from schedsearch.search.workers.jobs import BuildJob, ExpandJob, MeasureJob, NormaliseJob, ReplayJob
+from schedsearch.search.workers.jobs import (
+    BuildJob,
+    ExpandJob,
+    MeasureJob,
+    NormaliseJob,
+    ReplayJob,
+    Result,
+)
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.expand import Made
+from schedsearch.transforms.children import Made
 
-from .worlds import BASELINE, ROOT, Ended, Kernel, World, name_of, run, start, step
+from .worlds import (
+    BASELINE,
+    ROOT,
+    Ended,
+    Kernel,
+    ScriptedExecutor,
+    World,
+    name_of,
+    run,
+    start,
+    step,
+)
 
 WRONG = Failure(Outcome.INCORRECT, "C[0, 0] is 1, should be 2")
 CRASH = Failure(Outcome.CRASH, "segmentation fault")
@@ -114,6 +132,44 @@ def test_the_way_to_the_normal_form_goes_on_where_a_short_run_ended(
     assert "ba" in [name for name, *_ in again.executor.measured()[:4]]
     last = run(store, World(children, normal_form="ba"))
     assert not any(isinstance(job, NormaliseJob) for job in last.executor.submitted)
+
+
+def test_a_way_to_the_normal_form_that_kills_its_worker_is_not_tried_again(store: Store) -> None:
+    """It has half of the time to search; what is on it is found step by step."""
+    world = World({ROOT: ["n0", "ct"], "ct": ["ba"]}, {"ba": Kernel(4.0)}, normal_form="ba")
+    world.lost[NormaliseJob, ROOT] = 2
+    ended = run(store, world)
+    tried = [job for job in ended.executor.submitted if isinstance(job, NormaliseJob)]
+    assert len(tried) == 1
+    assert ended.best == "ba"
+
+
+class Clock:
+    """A job takes a second."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(("seconds", "measured"), [(0.5, []), (1.5, ["ba"]), (3.5, ["ba"])])
+def test_a_short_search_measures_its_first_candidate(
+    store: Store, seconds: float, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time to confirm is of no use before, and it may even be a little late."""
+    clock = Clock()
+    monkeypatch.setattr("schedsearch.search.engine.driver.time", clock)
+    world = World({ROOT: ["n0", "ba"]}, {"ba": Kernel(4.0)}, normal_form="ba")
+
+    def wait(executor: ScriptedExecutor, timeout_s: float) -> list[tuple[int, Result]]:
+        clock.now += 1.0
+        return one_job(executor, timeout_s)
+
+    one_job = ScriptedExecutor.wait
+    monkeypatch.setattr(ScriptedExecutor, "wait", wait)
+    ended = run(store, world, budget=Budget(seconds))
+    assert ended.names_measured("screen")[:1] == measured
 
 
 @pytest.mark.parametrize(("measuring_s", "most"), [(0.1, PIPELINE), (2.0, 1)])
@@ -304,10 +360,13 @@ def test_the_first_schedule_to_begin_with_is_measured_however_late_it_is(store: 
 
 
 def test_what_a_replay_made_is_not_made_again_to_be_built(store: Store) -> None:
+    """Nor to be raced and confirmed: other workers may have started since."""
     made = Made(GeneratedC("mm", "", "made before", "c-z"), q.Proc("mm", (), (), ()))
     ended = run(store, World({}, {"z": Kernel(3.0, made=made)}), replays=[trace("x", "z")])
-    [job] = [j for j in ended.executor.submitted if isinstance(j, BuildJob) and j.code is made.code]
-    assert job.kernel is made.ast
+    jobs = [job for job in ended.executor.submitted if isinstance(job, BuildJob)]
+    ours = [job for job in jobs if name_of(job.trace) == "z"]
+    assert len(ours) > 1
+    assert all(job.code is made.code and job.kernel is made.ast for job in ours)
 
 
 # -- failures ------------------------------------------------------------------------

@@ -51,8 +51,8 @@ from schedsearch.search.workers.jobs import (
 from schedsearch.search.workers.ray_executor import RayExecutor
 from schedsearch.search.workers.ray_hosts import _MARK, _environment
 from schedsearch.search.workers.ray_workers import Abilities, ExpandActor
+from schedsearch.transforms.children import Expansion, Replay
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.expand import Expansion, Replay
 from schedsearch.transforms.registry import Transform, registry
 
 pytestmark = pytest.mark.slow
@@ -138,7 +138,7 @@ def make(name: str, spec: WorkSpec) -> Executor:
     if name == "inline":
         return InlineExecutor(spec)
     workers = RayExecutor(spec, SLOTS)
-    return workers if name == "ray" else HandingOver(InlineExecutor(spec), workers)
+    return workers if name == "ray" else HandingOver(InlineExecutor(spec), lambda _: workers)
 
 
 @pytest.fixture(scope="module", params=(*EXECUTORS, "handing over"))
@@ -490,15 +490,17 @@ def test_jobs_run_here_until_the_workers_are_there(
 ) -> None:
     monkeypatch.setattr("schedsearch.search.workers.executor.START_AFTER_S", 1e9)
     late = Late(work.spec)
-    executor = HandingOver(InlineExecutor(work.spec), late)
+    executor = HandingOver(InlineExecutor(work.spec), lambda _: late)
     executor.attach(work.bench)
-    jobs = work.build, work.measure, work.build, work.build
-    built, measured, third, fourth = (executor.submit(job) for job in jobs)
+    built, expanded = executor.submit(work.build), executor.submit(ExpandJob(Trace()))
     assert [ticket for ticket, _ in executor.wait(1.0)] == [built]
     assert not late.begun
-    assert [ticket for ticket, _ in executor.wait(1.0)] == [measured]
+    measured, again = executor.submit(work.measure), executor.submit(work.measure)
+    third, fourth = executor.submit(work.build), executor.submit(work.build)
+    assert [ticket for ticket, _ in executor.wait(1.0)] == [measured]  # before what came before it
     assert late.begun
-    assert [ticket for ticket, _ in executor.wait(1.0)] == [third]
+    order = [ticket for _ in range(3) for ticket, _ in executor.wait(1.0)]
+    assert order == [expanded, again, third]
     assert late.ran == 0
     late.ready = True
     assert set(collect(executor, 1)) == {fourth}
@@ -514,9 +516,12 @@ def test_workers_start_late_if_nothing_is_measured(
 ) -> None:
     monkeypatch.setattr("schedsearch.search.workers.executor.START_AFTER_S", 0.0)
     late = Late(work.spec)
-    executor = HandingOver(InlineExecutor(work.spec), late)
+    executor = HandingOver(InlineExecutor(work.spec), lambda _: late)
     executor.attach(work.bench)
     executor.submit(work.build)
+    executor.wait(1.0)
+    assert not late.begun  # what was built is measured next
+    executor.submit(ExpandJob(Trace()))
     executor.wait(1.0)
     assert late.begun
     executor.close()
@@ -533,7 +538,7 @@ def test_workers_that_never_start_end_the_work(work: Work) -> None:
         failed = False
 
     broken = Broken(work.spec)
-    executor = HandingOver(InlineExecutor(work.spec), broken)
+    executor = HandingOver(InlineExecutor(work.spec), lambda _: broken)
     executor.attach(work.bench)
     for job in (work.measure, work.build):
         executor.submit(job)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.core.trace import Rewrite
-from schedsearch.search.strategies.best_first import BOLDNESS, Gains
 from schedsearch.search.strategies.experience import OPTIMISM, SPREAD, Situation, Worth, shipped
+from schedsearch.search.strategies.gains import BOLDNESS, Gains
 from schedsearch.search.strategies.protocol import Node
 from schedsearch.transforms.registry import registry
 

@@ -47,7 +47,7 @@ from schedsearch.search.workers.jobs import (
 )
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
-from schedsearch.transforms.expand import Child, Expansion, Made, Replay
+from schedsearch.transforms.children import Child, Expansion, Made, Replay
 
 ROOT = "root"
 BASELINE = Artifact("root.so", "b-root", "c-root")

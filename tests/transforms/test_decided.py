@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exo.core.internal_cursors import Cursor
 from exo.core.LoopIR import LoopIR, T
 from exo.core.memory import DRAM
 from exo.core.prelude import null_srcinfo
@@ -146,6 +147,79 @@ def compare_all(nest: str, file: Path, draw: Any) -> None:
 
 
 answered: Counter[str] = Counter()
+
+
+# -- accesses in windows, which may never happen ---------------------------------------
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> str:
+    """An access to `x`, in loops and branches that may be empty. The indices of `w` are the first
+    and the last element of a window."""
+    i_hi = draw(st.sampled_from(["n", "n / 4", "n / 20", "n % 4", "n - 1", "1"]))
+    j_hi = draw(st.sampled_from(["i", "n % 4", "n - 4 * (n / 4)", "4", "0", "4 * i"]))
+    index, more = draw(
+        st.sampled_from(
+            [
+                ("i", "i"),
+                ("j", "0"),
+                ("4 * i + j", "4 * i"),
+                ("4 * (n / 4) + j", "4 * (n / 4)"),
+                ("n - j", "n - i"),
+            ]
+        )
+    )
+    length = draw(st.sampled_from(["0", "3", "4", "i", "n % 4", "n"]))
+    branch = draw(st.sampled_from(["", "if n % 4 > 0:", "if i > 2:", "if n < 1:", "if j < 0:"]))
+    inner = [
+        "            " + "    " * bool(branch) + line
+        for line in (f"x[{index} + 60] += 1.0", f"w[{more} + 60, {more} + {length} + 60] = 0.0")
+    ]
+    if branch and draw(st.booleans()):
+        branch = f"{branch}\n                y = 1.0\n            else:"
+    return "\n".join(
+        [
+            "from __future__ import annotations",
+            "from exo import proc",
+            "@proc",
+            "def nest(n: size, x: f32[400], y: f32, w: f32[400, 400]):",
+            f"    assert n <= {draw(st.sampled_from([9, 9, 9, 25]))}",
+            f"    for i in seq(0, {i_hi}):",
+            f"        for j in seq(0, {j_hi}):",
+            *([f"            {branch}"] if branch else []),
+            *inner,
+        ]
+    )
+
+
+def compare_windows(nest: str, file: Path) -> None:
+    """The window of one block, and the one after it."""
+    file.write_text(nest)
+    procedure = load_source(file).procs["nest"]._loopir_proc
+    outer = Cursor.create(procedure)._child_block("body")[0]
+    loop = outer.body()[0]
+    first = loop.body()[0]
+    if isinstance(first._node, LoopIR.If):
+        access, window = (first.orelse() if first._node.orelse else first.body())[0:2]
+    else:
+        access, window = loop.body()[0:2]
+    lo, last = window._node.idx
+    hi = LoopIR.BinOp("+", last, integer(1), T.index, null_srcinfo())
+    for block in (outer.as_block(), loop.as_block()):
+        for part in ((lo, hi), lo):
+            args = (procedure, access, [part], block)
+            compare(decided._in_window, new_eff.Check_Access_In_Window, *args)
+
+
+@pytest.mark.slow
+def test_accesses_that_are_in_a_window_for_certain_are_so_for_exo(tmp_path: Path) -> None:
+    @settings(max_examples=EXAMPLES)
+    @given(windows())
+    def compare_one(nest: str) -> None:
+        compare_windows(nest, tmp_path / "nest.py")
+
+    compare_one()
+    assert answered["Check_Access_In_Window"]
 
 
 @pytest.mark.slow

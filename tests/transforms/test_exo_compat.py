@@ -20,7 +20,7 @@ from exo.backend.LoopIR_compiler import LoopIR_FindMems, compile_to_strings
 from exo.core.LoopIR import LoopIR
 from exo.rewrite import LoopIR_scheduling
 from exo.rewrite.new_analysis_core import SMTSolver
-from exo.rewrite.new_eff import Check_FissionLoop
+from exo.rewrite.new_eff import Check_Access_In_Window, Check_FissionLoop
 from exo.stdlib import scheduling
 from exo.stdlib.scheduling import SchedulingError
 
@@ -34,11 +34,11 @@ from schedsearch.transforms.exo.compat import (
     SOLVER_STEPS,
     generate_c,
     prepare,
-    unsound_result,
 )
 from schedsearch.transforms.exo.loader import load_source, pick
 from schedsearch.transforms.exo.messages import said
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.unsound import unsound_result
 from schedsearch.transforms.operators.ops import (
     After,
     At,
@@ -679,3 +679,23 @@ def test_39_arguments_that_begin_with_a_constant_have_its_type(
     else:
         with pytest.raises(CodegenError, match="must have a same type, got R and f32"):
             generate_c(procedure)
+
+
+@pytest.mark.parametrize("name", ["added_in_else", "added_in_if_in_else"])
+def test_40_stage_mem_leaves_out_what_is_in_an_else(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    procedure, window = PROCEDURES[name], "x[4:12]"
+    with monkeypatch.context() as exo:
+        exo.setattr(LoopIR_scheduling, "Check_Access_In_Window", Check_Access_In_Window)
+        wrong = scheduling.stage_mem(procedure, procedure.find_loop("t"), window, "s")
+    assert results(wrong) != results(procedure)
+    with pytest.raises(RewriteError, match="takes the `if` for the `else`"):
+        run_op(procedure, Op("stage_mem", (At((0,)), window, "s")))
+
+
+def test_40_stage_mem_of_what_is_in_an_if() -> None:
+    procedure = PROCEDURES["added_in_if"]
+    staged = run_op(procedure, Op("stage_mem", (At((0,)), "x[4:12]", "s")))
+    assert "s[" in str(staged)
+    assert results(staged) == results(procedure)

@@ -39,7 +39,15 @@ MESSAGES = {
     "x[0] = y[n]": "y is read outside of its bounds, as with n = 1, m = 1; change the bounds, ",
     "helper(n, x[0:n], y[0:n])": "helper asserts `n > 8` ({path}:6), which does not hold here",
     "if n > 8: helper(n, x[0:n], x[0:n])": "helper is given parts of x for two arguments",
+    "if n > 8: helper(n, x[0:n], y[0:n - 1])": (
+        "an argument has the shape [n - 1], the call needs [n], as with n = 9, m = 1"
+    ),
     "z[0] = 1.0": "variable 'z' undefined",
+    "for j in range(n): x[j] = 0.0": "a loop is written `for i in seq(0, n):`",
+    "for j in seq(0, n, 2): x[j] = 0.0": "and steps of 1; for every other element write ",
+    "x[0] *= 2.0": "write `x[i] = x[i] * y` for `x[i] *= y`",
+    "t: f33[n]": "that is no type of Exo; arrays are of f16, f32, ",
+    "while n < 3: pass": "Exo has no such statement; it has assignments, ",
     "x[0, 0] = 1.0": "to have no more than 1 indices, but 2 were found",
 }
 

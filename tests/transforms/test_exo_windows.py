@@ -14,10 +14,10 @@ from exo.stdlib import scheduling
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.exo.canonical import with_right_windows
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import pick
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.right_windows import with_right_windows
 from transforms.helpers import arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library

@@ -11,7 +11,10 @@ import pytest
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms import expand
-from schedsearch.transforms.expand import Child, Expander, Promises
+from schedsearch.transforms.children import Child
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.expand import Expander
+from schedsearch.transforms.promises import Promises
 from schedsearch.transforms.registry import propose, select
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import TARGET, kernels, source
@@ -100,6 +103,20 @@ def test_a_way_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> N
     (step,) = expander.normalise(0.15).steps
     assert step.rewrite.transform == "interchange_triangle"
     assert step.made is not None
+
+
+@pytest.mark.parametrize(("slow_s", "expected"), [(1e-6, True), (60.0, False)])
+def test_what_took_long_is_not_replayed_to_be_built_otherwise(
+    slow_s: float, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expand, "SLOW_S", slow_s)
+    alphabet = select(["compile_with", "split"])
+    start = next(propose(mirror(kernels()["matmul"]), TARGET, select(["split"])))
+    expander = Expander(Replayer(kernels()["matmul"]), TARGET, alphabet, {})
+    children = expander.expand(Trace((start,))).children
+    made = [c.made is not None for c in children if c.rewrite.transform == "compile_with"]
+    assert set(made) == {expected}
+    assert expander.expand(Trace()).children[0].made is None  # of what took no time
 
 
 def rewrite(transform: str, path: int, factor: int) -> Rewrite:

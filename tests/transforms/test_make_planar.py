@@ -10,7 +10,9 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.library.composites.make_planar import MOST_PARTS
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
@@ -91,3 +93,25 @@ def test_a_loop_along_values_that_are_used_again_gets_vectors(name: str, vectori
 )
 def test_other_sums_stay(name: str) -> None:
     assert not list(PLANAR.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+
+PARTS = """from __future__ import annotations
+from exo import proc
+
+@proc
+def parts(C: f32[64, 64, {0}], A: f32[64, 64], B: f32[64, 64, {0}]):
+    for i in seq(0, 64):
+        for j in seq(0, 64):
+            for k in seq(0, 64):
+                C[i, j, 0] += A[i, k] * B[k, j, 0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "planes"), [(1, False), (2, True), (MOST_PARTS, True), (MOST_PARTS + 1, False)]
+)
+def test_many_parts_fill_vectors_by_themselves(parts: int, planes: bool, tmp_path: Path) -> None:
+    file = tmp_path / "parts.py"
+    file.write_text(PARTS.format(parts))
+    procedure = load_source(file).procs["parts"]
+    assert any(PLANAR.rewrites(mirror(procedure), WIDE)) is planes

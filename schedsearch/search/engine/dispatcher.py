@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from schedsearch.core.interrupts import deferred_interrupts
 from schedsearch.core.records import Failure, Outcome
@@ -13,6 +13,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.bench import Anchor, Evaluation
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.ledger import Ledger
+from schedsearch.search.engine.pending import Pending, attempts
 from schedsearch.search.engine.plans import (
     ANCHOR,
     CONFIRM,
@@ -36,7 +37,7 @@ from schedsearch.search.workers.jobs import (
     ReplayJob,
     Result,
 )
-from schedsearch.transforms.expand import Child, Expansion, Made, Replay, merge
+from schedsearch.transforms.children import Child, Expansion, Made, Replay, merge
 
 RE_ANCHOR = 1.5
 """A candidate this many times faster than the anchor becomes the anchor, so that a slow baseline
@@ -47,28 +48,13 @@ PORTION_S = 1.0
 """Children of a node are made for so long, then it is asked again which node is worth it most."""
 
 MOST_MADE = 500
-"""Children whose C and query AST are kept until they are built: 100 KB each."""
+"""Children whose C and query AST are kept to build them: 100 KB each."""
 
 PIPELINE = 3
 """Candidates that are built, or wait, while one is measured."""
 
 LONG_S = 0.6
 """If measuring takes longer, there is time to build one meanwhile."""
-
-MAX_ATTEMPTS = 2
-"""A job runs once more if its worker died."""
-
-
-@dataclass(frozen=True)
-class _Pending:
-    """A job for the node or trace `key`. `timing` is None if the kernel is screened once it is
-    built. `rebase`: the kernel is measured to become the anchor."""
-
-    job: Job
-    key: str
-    attempt: int = 1
-    timing: tuple[TimingPlan, Anchor] | None = None
-    rebase: bool = False
 
 
 class Dispatcher:
@@ -87,11 +73,11 @@ class Dispatcher:
         self.measured = 0  # nodes that this run screened
         self.round_s = PROCESS_S  # of the last timing, with a process for each round
         self._measuring_s = baseline.call_s * baseline.scale  # of the last candidate
-        self._pending: dict[int, _Pending] = {}
-        self._to_measure: deque[_Pending] = deque()
+        self._pending: dict[int, Pending] = {}
+        self._to_measure: deque[Pending] = deque()
         self._parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
         self._expanded: set[str] = set()
-        self._made: OrderedDict[str, Made] = OrderedDict()  # until it is built
+        self._made: OrderedDict[str, Made] = OrderedDict()
 
     @property
     def expanded(self) -> int:
@@ -102,6 +88,12 @@ class Dispatcher:
     def idle(self) -> bool:
         """Whether no job is under way."""
         return not self._pending
+
+    @property
+    def measuring(self) -> bool:
+        """Whether a candidate is built, measured, or waits for that."""
+        running = self._running()
+        return bool(self._to_measure or running[BuildJob] or running[MeasureJob])
 
     @property
     def free(self) -> int:
@@ -121,19 +113,19 @@ class Dispatcher:
     def expand(self, key: str, part: int, parts: int) -> None:
         """Make the next portion of one of several parts of a node's children."""
         made = self.ledger.made(key)
-        self._submit(_Pending(ExpandJob(self._trace(key), part, parts, made, PORTION_S), key))
+        self._submit(Pending(ExpandJob(self._trace(key), part, parts, made, PORTION_S), key))
 
     def normalise(self, key: str, patience_s: float) -> None:
         """Go on from a node to the normal form."""
-        self._submit(_Pending(NormaliseJob(self._trace(key), patience_s), key))
+        self._submit(Pending(NormaliseJob(self._trace(key), patience_s), key))
 
     def adapt(self, trace: Trace) -> None:
         """Fit a schedule of something else."""
-        self._submit(_Pending(ReplayJob(trace, 0, adapt=True), trace.key))
+        self._submit(Pending(ReplayJob(trace, 0, adapt=True), trace.key))
 
     def build(self, key: str) -> None:
         """Build a node, to be screened."""
-        self._submit(_Pending(self._build_job(key), key))
+        self._submit(Pending(self._build_job(key), key))
 
     def measure_next(self) -> None:
         """Measure the most promising kernel that waits, if the measuring slot is free."""
@@ -142,21 +134,21 @@ class Dispatcher:
             self._to_measure.remove(best)
             self._submit(best)
 
-    def _urgency(self, pending: _Pending) -> tuple[bool, bool, float]:
+    def _urgency(self, pending: Pending) -> tuple[bool, bool, float]:
         node = self.ledger.tree.nodes[pending.key]
         return pending.rebase, node.as_written, node.promise()
 
     def complete(self, job: Enumeration) -> None:
         """Run a job and the jobs that follow from it, and wait for all of them."""
-        self._complete(_Pending(job, job.trace.key))
+        self._complete(Pending(job, job.trace.key))
 
     def time(self, key: str, plan: TimingPlan, anchor: Anchor) -> None:
         """Measure a node again, and wait for it."""
-        self._complete(_Pending(self._build_job(key), key, timing=(plan, anchor)))
+        self._complete(Pending(self._build_job(key), key, timing=(plan, anchor)))
 
     def screen(self, key: str) -> None:
         """Build a node, screen it, and wait for it."""
-        self._complete(_Pending(self._build_job(key), key))
+        self._complete(Pending(self._build_job(key), key))
 
     def wait(self, timeout_s: float) -> None:
         """Book what the executor finishes within that time."""
@@ -183,14 +175,14 @@ class Dispatcher:
         self._pending.clear()
         self._to_measure.clear()
 
-    def _complete(self, pending: _Pending) -> None:
+    def _complete(self, pending: Pending) -> None:
         self._submit(pending)
         while self._pending or self._to_measure:
             if self._to_measure:
                 self._submit(self._to_measure.popleft())
             self.wait(1.0)
 
-    def _submit(self, pending: _Pending) -> None:
+    def _submit(self, pending: Pending) -> None:
         if isinstance(pending.job, MeasureJob) and pending.job.plan == SCREEN:
             plan = screen(give_up_below=self.ledger.best_speedup)
             job = replace(pending.job, plan=plan, anchor=self.anchor)
@@ -204,17 +196,17 @@ class Dispatcher:
         return self.ledger.tree.nodes[key].trace
 
     def _build_job(self, key: str) -> BuildJob:
-        made = self._made.pop(key, None)
+        made = self._made.get(key)  # kept: it may be measured again by workers that started later
         if made is not None:
             return BuildJob(self._trace(key), made.code, made.ast)
         return BuildJob(self._trace(key), self.ledger.code(key))
 
     # -- booking ------------------------------------------------------------------
 
-    def _book(self, pending: _Pending, result: Result) -> None:
+    def _book(self, pending: Pending, result: Result) -> None:
         key = pending.key
         match result:
-            case Lost() if pending.attempt < MAX_ATTEMPTS:
+            case Lost() if pending.attempt < attempts(pending.job):
                 self._submit(replace(pending, attempt=pending.attempt + 1))
             case Lost() if isinstance(pending.job, ExpandJob):
                 self._on_expansion(pending, Failure(Outcome.CRASH, result.message))
@@ -237,7 +229,7 @@ class Dispatcher:
             case Evaluation():
                 self._on_evaluation(pending, result)
 
-    def _on_expansion(self, pending: _Pending, result: Expansion | Failure) -> None:
+    def _on_expansion(self, pending: Pending, result: Expansion | Failure) -> None:
         """Book an expansion once all its parts are there."""
         assert isinstance(pending.job, ExpandJob)
         parts = self._parts[pending.key]
@@ -263,7 +255,7 @@ class Dispatcher:
         while len(self._made) > MOST_MADE:
             self._made.popitem(last=False)
 
-    def _on_built(self, pending: _Pending, built: Built) -> None:
+    def _on_built(self, pending: Pending, built: Built) -> None:
         key = pending.key
         if built.code is not None:
             self.ledger.generated(key, built.code)
@@ -271,9 +263,9 @@ class Dispatcher:
             self.ledger.failed(key, built.result, built.stage_s)
         elif self.ledger.built(key, built.result, built.stage_s):
             plan, anchor = pending.timing or (SCREEN, self.anchor)
-            self._to_measure.append(_Pending(MeasureJob(built.result, plan, anchor), key))
+            self._to_measure.append(Pending(MeasureJob(built.result, plan, anchor), key))
 
-    def _on_evaluation(self, pending: _Pending, evaluation: Evaluation) -> None:
+    def _on_evaluation(self, pending: Pending, evaluation: Evaluation) -> None:
         assert isinstance(pending.job, MeasureJob)
         stages = (("verify", evaluation.verify_s), ("time", evaluation.time_s))
         self._measuring_s = evaluation.verify_s + evaluation.time_s
@@ -299,4 +291,4 @@ class Dispatcher:
                 self.anchor = anchor
             else:
                 job = MeasureJob(artifact, ANCHOR, self.baseline)
-                self._to_measure.appendleft(_Pending(job, pending.key, rebase=True))
+                self._to_measure.appendleft(Pending(job, pending.key, rebase=True))

@@ -26,19 +26,22 @@ from schedsearch.search.workers.executor import Executor
 from schedsearch.search.workers.jobs import Enumeration, ReplayJob
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.registry import normalises
+from schedsearch.transforms.registry import comes_next
 
 NORMAL_FORM = 1 / 2
 """Share of the time to search that the way to the normal form may take."""
+NORMAL_FORM_S = 2.0
+"""It may take so many seconds of a short one."""
+OVERTIME_S = 3.0
+"""The first candidate may be measured so late, rather than none at all."""
 
 
 def way_so_far(node: Node) -> Node:
     """How far the way to the normal form goes that begins at a node. What was looked through, but
     for the procedure as written, is not on it any more: the search went on from there."""
-    place = normalises(node.rewrite) if node.steps else 0
     if len(node.children) > 1 and node.steps:
         return node
-    ahead = [child for child in node.children if normalises(child.rewrite) >= max(place, 1)]
+    ahead = [child for child in node.children if comes_next(child.rewrite, node.steps)]
     return max([node, *map(way_so_far, ahead)], key=lambda each: len(each.steps))
 
 
@@ -91,6 +94,15 @@ class Search:
         """Seconds since the run began."""
         return time.monotonic() - self.started
 
+    @property
+    def until_s(self) -> float:
+        """When the search ends: time is left to confirm the fastest, once there is one."""
+        return self.search_s if self._found else self.budget.seconds
+
+    @property
+    def _found(self) -> bool:
+        return self.work.measured > 0 or self.ledger.best is not None
+
     def closed_in(self) -> float:
         """Seconds since the end of the search began; 0 before."""
         return self.elapsed() - self.closing_since if self.closing_since is not None else 0.0
@@ -136,18 +148,24 @@ class Search:
         return stop
 
     def _search(self) -> Stop:
-        search = replace(self.budget, seconds=self.search_s)
-        self._follow_first(search)
+        self._follow_first(replace(self.budget, seconds=self.search_s))
         self._normalise()
         while True:
             best = self.ledger.best_speedup
+            search = replace(self.budget, seconds=self.until_s)
             stop = search.spent(self.elapsed(), self.work.measured, best)
-            if stop is not None:
+            if stop is not None and not (stop is Stop.TIME and self._first_is_near):
                 return stop
-            self._fill()
+            self._fill(expanding=stop is None)
             if self.work.idle:
                 return Stop.EXHAUSTED
             self.work.wait(0.2)
+
+    @property
+    def _first_is_near(self) -> bool:
+        """Whether the first candidate is being built or measured."""
+        soon = self.elapsed() < self.budget.seconds + OVERTIME_S
+        return not self._found and self.work.measuring and soon
 
     def _follow_first(self, budget: Budget) -> None:
         """Replay and measure the schedules to begin with: the first of them even if the time to
@@ -162,16 +180,18 @@ class Search:
     def _normalise(self) -> None:
         """Look for the normal form before anything else, or go on where an earlier run ended."""
         root = self.ledger.tree.nodes[AS_WRITTEN.key]
-        left_s = self.search_s - self.elapsed()
+        left_s = self.until_s - self.elapsed()
         if not (self.ledger.frontier.normal_form_first and root.told and left_s > 0):
             return
         node = way_so_far(root)
         if not (node.expanding or self.ledger.made(node.key)):
-            self.work.normalise(node.key, left_s * NORMAL_FORM)
+            self.work.normalise(node.key, max(left_s * NORMAL_FORM, min(left_s, NORMAL_FORM_S)))
 
-    def _fill(self) -> None:
+    def _fill(self, expanding: bool) -> None:
         work, frontier = self.work, self.ledger.frontier
         work.measure_next()
+        if not expanding:
+            return
         for node in frontier.to_measure(work.wanted):
             work.build(node.key)
         self._fill_replays()

@@ -26,7 +26,7 @@ from schedsearch.search.strategies.frontier import Frontier
 from schedsearch.search.strategies.protocol import Node, Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.expand import Child, Expansion, Replay
+from schedsearch.transforms.children import Child, Expansion, Replay
 
 
 @dataclass

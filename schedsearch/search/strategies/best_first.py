@@ -22,21 +22,14 @@ import random
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
 
-from schedsearch.core.trace import Kind, Rewrite
-from schedsearch.search.strategies.experience import Experience, Situation, Worth, shipped
+from schedsearch.search.strategies.experience import Situation, shipped
+from schedsearch.search.strategies.gains import Gains
 from schedsearch.search.strategies.heap import Heap
 from schedsearch.search.strategies.protocol import Node
 
 TRUST = 0.7
 """The fraction of a predicted log gain that is believed."""
-PRIOR_TRIALS = 3
-"""Weight of what was learned in other searches, in trials."""
-BOLDNESS = 1.0
-"""Standard deviations by which a transform is expected to do better than its mean."""
-REWRITE_TRIALS = 1
-"""Weight of the transform's mean in the estimate for a rewrite, in trials of the rewrite."""
 VARIANT_GAIN = 0.1
 """A variant is expanded from this log gain on: noise must not multiply the space."""
 UNMEASURED_FEE = 0.1
@@ -283,64 +276,6 @@ class _Shelf:
     def _worth(self, node: Node) -> float:
         """The gain of a child over its parent, without the surplus of its transform."""
         return TRUST * node.predicted + self._gains.of_rewrite(node.rewrite)
-
-
-@dataclass(slots=True)
-class _Sum:
-    total: float = 0.0
-    squares: float = 0.0
-    trials: int = 0
-
-    def add(self, value: float) -> None:
-        self.total += value
-        self.squares += value**2
-        self.trials += 1
-
-
-class Gains:
-    """The gains of rewrites so far, beyond the predictions of the cost estimate.
-
-    A rewrite is legal at many nodes of the tree, and gains about the same at most of them. Its gain
-    at one node is the best guess for the others (the "all moves as first" heuristic; Gelly and
-    Silver, "Combining online and offline knowledge in UCT", ICML 2007). Rewrites are alike if they
-    have the same transform, arguments and label, wherever in the procedure they apply. A rewrite
-    that was never tried is judged by its transform.
-
-    Estimates are of surpluses, in log speed-ups over the parent: of transforms the mean and a
-    standard deviation, of rewrites the mean compared with that of their transform. Each rewrite
-    that was measured takes a few hundred bytes.
-    """
-
-    def __init__(self, experience: Experience) -> None:
-        self._experience = experience
-        self._situations: defaultdict[Situation, _Sum] = defaultdict(_Sum)
-        self._rewrites: defaultdict[Kind, _Sum] = defaultdict(_Sum)
-
-    def learn(self, node: Node, surplus: float) -> None:
-        """A candidate turned out `surplus` better than promised."""
-        assert node.parent is not None
-        situation = Situation.of(node.parent, node.transform)
-        self._rewrites[node.rewrite.kind].add(surplus - self._known(situation).mean)
-        self._situations[situation].add(surplus)
-
-    def of_situation(self, situation: Situation) -> float:
-        """Mean surplus and a standard deviation: what varies more is worth more, because the best
-        of many tries counts."""
-        known = self._known(situation)
-        return known.mean + BOLDNESS * known.spread
-
-    def _known(self, situation: Situation) -> Worth:
-        found = self._situations.get(situation, _Sum())
-        before = self._experience.get(situation, Worth())
-        trials = PRIOR_TRIALS + found.trials
-        mean = (before.mean * PRIOR_TRIALS + found.total) / trials
-        squares = (before.mean**2 + before.spread**2) * PRIOR_TRIALS + found.squares
-        return Worth(mean, sqrt(max(squares / trials - mean**2, 0.0)))
-
-    def of_rewrite(self, rewrite: Rewrite) -> float:
-        """Mean surplus beyond its transform's; 0 for a rewrite that was never tried."""
-        known = self._rewrites.get(rewrite.kind)
-        return known.total / (REWRITE_TRIALS + known.trials) if known else 0.0
 
 
 def surpluses(nodes: Iterable[Node]) -> Iterator[tuple[Situation, float]]:

@@ -20,7 +20,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 from typing import Protocol
 
 from schedsearch.evaluate.run.bench import Bench, Evaluation
@@ -62,7 +63,8 @@ class Executor(Protocol):
 
 
 class InlineExecutor:
-    """Runs jobs in this process, one by one, in the order of submission.
+    """Runs jobs in this process, one by one, in the order of submission. But what is to be measured
+    goes first, unless something was measured just before: what is expected soon is told soon.
 
     Deterministic; for tests, debugging and tiny runs.
     """
@@ -74,8 +76,10 @@ class InlineExecutor:
         self._measure: BenchWorker | None = None
         self._jobs: deque[tuple[int, Job]] = deque()
         self._tickets = 0
+        self._measured = False  # just before
 
     def _load(self, spec: WorkSpec) -> None:
+        self.spec = spec
         loaded = Loaded(spec)  # shared: what was expanded is not replayed to be built
         self._expand = ExpandWorker(loaded)
         self._build = BuildWorker(loaded)
@@ -96,8 +100,23 @@ class InlineExecutor:
     def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
         if not self._jobs:
             return []
-        ticket, job = self._jobs.popleft()
+        ticket, job = self._next()
+        self._measured = isinstance(job, MeasureJob)
         return [(ticket, self._run(job))]
+
+    def _next(self) -> tuple[int, Job]:
+        if not self._measured:
+            for number, (_, job) in enumerate(self._jobs):
+                if isinstance(job, MeasureJob):
+                    chosen = self._jobs[number]
+                    del self._jobs[number]
+                    return chosen
+        return self._jobs.popleft()
+
+    @property
+    def measures(self) -> bool:
+        """Whether a job leads to a measurement."""
+        return any(isinstance(job, BuildJob | MeasureJob) for _, job in self._jobs)
 
     def _run(self, job: Job) -> Result:
         match job:
@@ -136,25 +155,36 @@ class StartingExecutor(Executor, Protocol):
 
 
 START_AFTER_S = 3.0
-"""Workers start then, even if nothing could be measured yet."""
+"""Workers start then, unless something is about to be measured."""
+STARTING_S = 6.0
+"""What Ray takes to start, on two cores. Workers that are used for less are not worth it."""
+SEARCHING = 0.6
+"""The least share of a budget that is for the search."""
 
 
 class HandingOver:
-    """Runs jobs in this process until the workers of another executor are there.
+    """Runs jobs in this process until the workers of another executor are there, which `start`
+    makes, for what is tuned by then; after `until` (`time.monotonic`) none start any more.
 
     Ray and its actors need both cores for four to five seconds. A candidate is expanded, built
     and measured in one, if nothing else runs: so they start when the first one has been.
     """
 
-    def __init__(self, here: InlineExecutor, workers: StartingExecutor) -> None:
-        self._here, self._workers = here, workers
-        self._begun = self._started = False
+    def __init__(
+        self,
+        here: InlineExecutor,
+        start: Callable[[WorkSpec], StartingExecutor],
+        until: float = inf,
+    ) -> None:
+        self._here, self._start, self._until = here, start, until
+        self._workers: StartingExecutor | None = None
+        self._started = False
         self._tickets = 0
         self._ours: dict[int, int] = {}  # of tickets of the executor in charge
 
     @property
     def _charge(self) -> Executor:
-        return self._workers if self._started else self._here
+        return self._workers if self._workers and self._started else self._here
 
     @property
     def slots(self) -> int:
@@ -168,7 +198,8 @@ class HandingOver:
         self._bench = bench
         self._ours.clear()
         self._here.change(spec, bench)
-        self._workers.change(spec, bench)
+        if self._workers is not None:
+            self._workers.change(spec, bench)
 
     def submit(self, job: Job) -> int:
         self._tickets += 1
@@ -176,14 +207,16 @@ class HandingOver:
         return self._tickets
 
     def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
-        if self._begun and not self._started and self._workers.ready:
+        workers = self._workers
+        if workers is not None and not self._started and workers.ready:
             waiting = [(self._ours[ticket], job) for ticket, job in self._here.take_back()]
             self._started = True
-            self._ours = {self._workers.submit(job): ticket for ticket, job in waiting}
+            self._ours = {workers.submit(job): ticket for ticket, job in waiting}
+        late = time.monotonic() > self._attached + START_AFTER_S and not self._here.measures
         done = self._charge.wait(timeout_s)
-        late = time.monotonic() > self._attached + START_AFTER_S
-        if not self._begun and (late or any(isinstance(r, Evaluation) for _, r in done)):
-            self._begun = True
+        wanted = workers is None and time.monotonic() < self._until
+        if wanted and (late or any(isinstance(r, Evaluation) for _, r in done)):
+            self._workers = self._start(self._here.spec)
             self._workers.begin(self._bench)
         return [(self._ours.pop(ticket), result) for ticket, result in done]
 
@@ -192,7 +225,8 @@ class HandingOver:
 
     def close(self) -> None:
         self._here.close()
-        self._workers.close()
+        if self._workers is not None:
+            self._workers.close()
 
 
 def spec_of(subject: Subject, transforms: Sequence[Transform]) -> WorkSpec:
@@ -218,11 +252,21 @@ def make_executor(options: Options, subject: Subject, transforms: Sequence[Trans
         return InlineExecutor(spec)
     # Ray tells notebooks on import to install ipywidgets, for pictures that nobody asks it for.
     logging.getLogger("ray.widgets").setLevel(logging.WARNING)
-    # Imported only when used: it takes 0.4 s, from a cold disk more.
-    from schedsearch.search.workers.ray_executor import RayExecutor
-
     cores, threads = subject.target.cores, subject.target.threads
     free = cores - threads if cores > threads else cores - 1
     slots = options.workers or max(1, free)
-    workers = RayExecutor(spec, slots, options.ray_address, options.workers)
-    return HandingOver(InlineExecutor(spec), workers) if options.ray_address is None else workers
+
+    def workers(spec: WorkSpec) -> StartingExecutor:
+        # Imported only when used: it takes 0.4 s, from a cold disk more.
+        from schedsearch.search.workers.ray_executor import RayExecutor
+
+        return RayExecutor(spec, slots, options.ray_address, options.workers)
+
+    if options.ray_address is not None:
+        return workers(spec)
+    if spec.own:
+        from schedsearch.search.workers.ray_workers import check_sendable
+
+        check_sendable(spec)
+    until = time.monotonic() + SEARCHING * options.budget.seconds - 2 * STARTING_S
+    return HandingOver(InlineExecutor(spec), workers, until)

@@ -20,11 +20,12 @@ from schedsearch.evaluate.run.runner import was_killed
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.workers.building import build, make_reacher
 from schedsearch.search.workers.core_sharing import make_turn, measuring_slot
+from schedsearch.transforms.children import Expansion, Replay
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.exo.fixed_sizes import specialize
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.expand import Expander, Expansion, Replay
+from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.own import install
 from schedsearch.transforms.registry import Transform, select
 from schedsearch.transforms.replay import Replayer

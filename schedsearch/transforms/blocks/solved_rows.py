@@ -10,7 +10,7 @@ from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.walkers import fresh, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.exo.compat import goes_on
+from schedsearch.transforms.exo.unsound import goes_on
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, At, Memory, Op, Pair, Span, Steps
 

@@ -1,29 +1,26 @@
 """Exo procedures in one form: equal C for equal procedures.
 
-Works around 2 to 6, 9 and 24 of `exo/compat.py`.
+Works around 2 to 6 and 9 of `exo/compat.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from exo.core import internal_cursors
-from exo.core.LoopIR import LoopIR, T, get_readconfigs, get_writes_of_stmts
+from exo.core.LoopIR import LoopIR, T
 from exo.core.prelude import Sym, null_srcinfo
 from exo.core.proc_eqv import derive_proc
-from exo.rewrite.LoopIR_scheduling import DoInlineWindow
 
 from schedsearch.analysis.ranges import Ranges, bind_args, bind_loop, bounds
 from schedsearch.core import ast as q
 from schedsearch.transforms.exo.mirror import (
     Env,
-    blocks,
     call_args,
     is_control,
     shape_of,
     to_affine,
 )
+from schedsearch.transforms.exo.right_windows import with_right_windows
 
 
 def canonical(proc: Any) -> Any:
@@ -34,8 +31,7 @@ def canonical(proc: Any) -> Any:
 class Canonicaliser:
     """Copies a LoopIR procedure. Binds in the same order as the mirror does.
 
-    `callees` are copies of its callees, by the original's id. `drops_modulo`: some `e % m`
-    is of an `e` that may be negative, but is below `m`.
+    `callees` are copies of its callees, by the original's id.
     """
 
     def __init__(self, callees: dict[int, Any]) -> None:
@@ -45,7 +41,6 @@ class Canonicaliser:
         self.callees = callees
         self.ranges: Ranges = {}
         self.configs: dict[str, Any] = {}
-        self.drops_modulo = False
 
     def bind(self, old: Any, name: str) -> Any:
         self.env[old] = q.Var(old.name(), len(self.syms))
@@ -177,23 +172,15 @@ class Canonicaliser:
         return to_affine(e, self.env)
 
     def note(self, e: Any) -> None:
-        """Remember facts that the normal form does not keep: config objects, and numerators
-        of `%` as written."""
+        """Remember what the normal form does not keep: config objects."""
         match e:
             case LoopIR.ReadConfig():
                 self.configs[e.config.name()] = e.config
             case LoopIR.BinOp():
                 self.note(e.lhs)
                 self.note(e.rhs)
-                if e.op == "%":
-                    self.note_modulo(to_affine(e.lhs, self.env), e.rhs.val)
             case LoopIR.USub():
                 self.note(e.arg)
-
-    def note_modulo(self, num: q.Affine, den: int) -> None:
-        terms = tuple((atom, c) for atom, c in num.terms if c % den)
-        low, high = bounds(q.Affine(num.const if num.const % den else 0, terms), self.ranges)
-        self.drops_modulo |= low < 0 and high < den
 
     def index(self, value: q.Affine) -> Any:
         """Positive terms, then negative ones, then the constant."""
@@ -252,103 +239,3 @@ def _binop(op: str, lhs: Any, rhs: Any) -> Any:
 
 def _times(atom: Any, coefficient: int) -> Any:
     return atom if coefficient == 1 else _binop("*", atom, _int(coefficient))
-
-
-Where = list[tuple[str, int]]
-
-
-def with_right_windows(proc: Any) -> Any:
-    """The LoopIR procedure with windows written out for which Exo generates wrong C; itself if
-    there are none (24 of `exo/compat.py`).
-
-    Exo's C of a window is a struct, of a type for reading only or of one for writing. A named
-    window gets the type by its array: `const` if that is written through the window alone. And an
-    argument that is a window's name has the window's type, even if the callee takes the other one.
-
-    `w = x[2:n]; w[i] = 1.0  ->  x[i + 2] = 1.0`, and
-    `f(w)  ->  f(w[0:n])`, for a window `w` that is an argument.
-    """
-    written = _written(proc.body)
-    windows = {s.name: s.rhs.name for s, _ in _stmts(proc.body, []) if _is_window(s)}
-    passed = [each for s, _ in _stmts(proc.body, []) for each in _passed(s)]
-    wrong = [w for w, array in windows.items() if w in written and array not in written]
-    wrong += [w for w, writes in passed if w in windows and writes != (windows[w] in written)]
-    if wrong:
-        proc = _inlined(proc)
-        written = _written(proc.body)
-        passed = [each for s, _ in _stmts(proc.body, []) for each in _passed(s)]
-    if any(writes != (window in written) for window, writes in passed):
-        return proc.update(body=_spelt_out(proc.body, written))
-    return proc
-
-
-def _inlined(proc: Any) -> Any:
-    """Without named windows, but those of a place that is in a config, which may change."""
-    left = 0
-    while True:
-        found = [where for s, where in _stmts(proc.body, []) if _is_window(s)]
-        if len(found) == left:
-            return proc
-        cursor = internal_cursors.Node(proc, found[left])
-        if get_readconfigs([cursor._node]):
-            left += 1
-        else:
-            proc, _ = DoInlineWindow(cursor)
-
-
-def _spelt_out(stmts: Any, written: set[Any]) -> list[Any]:
-    """Windows as arguments of calls that would get another type by their name: the C of
-    `w[0:n]` is a struct of the type that the callee takes."""
-    return [_spelt_out_in(stmt, written) for stmt in stmts]
-
-
-def _spelt_out_in(stmt: Any, written: set[Any]) -> Any:
-    match stmt:
-        case LoopIR.For():
-            return stmt.update(body=_spelt_out(stmt.body, written))
-        case LoopIR.If():
-            body, orelse = _spelt_out(stmt.body, written), _spelt_out(stmt.orelse, written)
-            return stmt.update(body=body, orelse=orelse)
-        case LoopIR.Call():
-            wrong = {name for name, writes in _passed(stmt) if writes != (name in written)}
-            args = [_all_of(a) if _by_name(a) and a.name in wrong else a for a in stmt.args]
-            return stmt.update(args=args)
-    return stmt
-
-
-def _all_of(window: Any) -> Any:
-    where = null_srcinfo()
-    shape = window.type.shape()
-    idx = [LoopIR.Interval(LoopIR.Const(0, T.int, where), hi, where) for hi in shape]
-    whole = T.Window(window.type, T.Tensor(shape, True, window.type.basetype()), window.name, idx)
-    return LoopIR.WindowExpr(window.name, idx, whole, window.srcinfo)
-
-
-def _passed(stmt: Any) -> Iterator[tuple[Any, bool]]:
-    """Windows that a call is given by name, and whether it writes them."""
-    if isinstance(stmt, LoopIR.Call) and any(map(_by_name, stmt.args)):
-        written = _written(stmt.f.body)
-        for arg, formal in zip(stmt.args, stmt.f.args, strict=True):
-            if _by_name(arg):
-                yield arg.name, formal.name in written
-
-
-def _by_name(arg: Any) -> bool:
-    return isinstance(arg, LoopIR.Read) and arg.type.is_win()
-
-
-def _is_window(stmt: Any) -> bool:
-    return isinstance(stmt, LoopIR.WindowStmt)
-
-
-def _written(stmts: Any) -> set[Any]:
-    return {name for name, _ in get_writes_of_stmts(stmts)}
-
-
-def _stmts(stmts: Any, above: Where, label: str = "body") -> Iterator[tuple[Any, Where]]:
-    """Statements in order, each with its place in the procedure."""
-    for number, stmt in enumerate(stmts):
-        where = [*above, (label, number)]
-        yield stmt, where
-        for name, block in zip(("body", "orelse"), blocks(stmt), strict=False):
-            yield from _stmts(block, where, name)

@@ -1,6 +1,7 @@
-"""Exo's checks of sums, made sound.
+"""Exo's checks of sums and of windows, made sound.
 
-Exo 1.0.0 moves `s = 0` out of the loop around `s = 0; s += x`; here it does not.
+Exo 1.0.0 moves `s = 0` out of the loop around `s = 0; s += x`; here it does not. Nor does it leave
+out accesses in an `else` when it stages a window.
 
 Exo also takes additions to one element for commutative, as those of real numbers are; those of
 floating-point numbers are not associative. Inside `sums_in_order` every check takes `x += e` for
@@ -43,6 +44,7 @@ def sums_in_order(wanted: bool = True) -> Iterator[None]:
 def install() -> None:
     """Replace Exo's checks by those of this module. May be called twice."""
     LoopIR_scheduling.Check_FissionLoop = _without_sums(LoopIR_scheduling.Check_FissionLoop)
+    LoopIR_scheduling.Check_Access_In_Window = _by_branch(LoopIR_scheduling.Check_Access_In_Window)
     new_eff.get_basic_locsets = _ordered(new_eff.get_basic_locsets)
 
 
@@ -76,6 +78,27 @@ def _without_sums(exo: Callable[..., Any]) -> Callable[..., Any]:
         return exo(proc, loop, before, after, repeatable and not _undone(proc, before, after))
 
     return check
+
+
+def _by_branch(exo: Callable[..., Any]) -> Callable[..., Any]:
+    """Exo's check whether an access is in a window, which takes the condition of an `if` for that
+    of its `else`, and the other way round where the `if` itself is in an `else`."""
+
+    def check(proc: Any, access: Any, window: Any, block: Any) -> Any:
+        inner = access
+        while inner.depth() > block.depth():
+            outer = inner.parent()
+            if isinstance(outer._node, LoopIR.If) and _branch(inner) != _branch(outer):
+                raise new_eff.SchedulingError("Exo takes the `if` for the `else` around an access")
+            inner = outer
+        return exo(proc, access, window, block)
+
+    return check
+
+
+def _branch(cursor: Any) -> bool:
+    """Whether it is in the `else` of what is around."""
+    return bool(cursor._path[-1][0] == "orelse")
 
 
 def _undone(proc: Any, before: Any, after: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Everything that works around Exo 1.0.0, and nothing else.
+"""What works around Exo 1.0.0; what refuses its mistakes is in `unsound.py`.
 
 Each workaround is named here and has a test in `tests/transforms/test_exo_compat.py`
 that fails once Exo no longer needs it:
@@ -95,13 +95,14 @@ that fails once Exo no longer needs it:
 39. `1.0 - x` has the type of `1.0`, so that there is no
    C for `relu(1.0 - x)`                                 -> functions of front ends give their
    arguments the type of what those read; other files have to have it as `-x + 1.0`.
+40. `stage_mem` takes the condition of an `if` for that of
+   its `else`, and leaves accesses there as they are       -> refused by its check (`checks.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -119,30 +120,14 @@ from exo.rewrite.LoopIR_unification import UnificationError
 from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
 
-from schedsearch.analysis.certain import broken_assert
-from schedsearch.analysis.conversions import (
-    CONVERTING,
-    Route,
-    converting_store,
-    folds_constants,
-    mismatch,
-    moved,
-    value_type,
-)
-from schedsearch.analysis.independence import conflict
-from schedsearch.analysis.liveness import carried, left_stale, overtaken
-from schedsearch.analysis.walkers import next_path, rest_of_block
-from schedsearch.analysis.windows import aliased
-from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
-from schedsearch.core.element_types import FLOATS
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.exo import checks, speed
 from schedsearch.transforms.exo.canonical import Canonicaliser
 from schedsearch.transforms.exo.generated import with_build
 from schedsearch.transforms.exo.messages import said
-from schedsearch.transforms.exo.mirror import blocks, mirror, statements
+from schedsearch.transforms.exo.mirror import statements
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
     SchedulingError,
@@ -265,11 +250,6 @@ def _sorted_by_text(
     return lambda procs: sorted(found(procs), key=text)
 
 
-ORDER_KEPT = {"inline", "inline_window", "set_memory", "simplify", "delete_pass", "specialize"}
-ORDER_KEPT |= {"cut_loop", "divide_loop", "shift_loop", "unroll_loop"}
-ORDER_KEPT |= {"commute_expr", "left_reassociate_expr"}
-"""Operators after which every element is accessed in the order it was before."""
-
 LIBRARY = "kernel"
 """Exo's library name: the context struct is `kernel_Context` in every kernel."""
 
@@ -293,71 +273,6 @@ def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
     return with_build(str(proc.name), header, source, build)
 
 
-def unsound(
-    procedure: Any,
-    operator: str,
-    path: q.Path,
-    routes: tuple[Route, ...] = (),
-    circle: tuple[int, int] | None = None,
-) -> str | None:
-    """Why the result of an operator at a statement would be wrong although Exo accepts it;
-    None if Exo's own check can be trusted. `routes` leads to the parts of its right side
-    that the operator is given; `circle`: the dimension to fold, and its new size."""
-    if operator not in ORDER_KEPT and _has_windows(procedure._loopir_proc.body):
-        names = aliased(mirror(procedure))
-        if names:
-            return f"Exo does not see that {names} share elements"
-    if operator == "simplify" and _simplify_drops_modulo(procedure):
-        return "Exo would drop the `%` of a negative value"
-    if operator == "simplify" and folds_constants(mirror(procedure)):
-        return "Exo would take constants of data for whole numbers; write them as one constant"
-    if operator == "remove_loop":
-        loop = mirror(procedure).by_path[path]
-        if isinstance(loop, q.For) and loop.lo != q.Affine(0):
-            return "Exo tells whether a loop runs at all only if it starts at 0"
-    if operator == "inline_assign" and _called_alike(mirror(procedure), path):
-        return "Exo finds what to replace by its name, and another element is called so too"
-    if operator == "lift_scope" and _loses_branch(mirror(procedure), path):
-        return "Exo would leave out the other branch where the condition does not hold"
-    if operator == "shift_loop" and (name := _sized_by(mirror(procedure), path)):
-        return f"Exo would leave the loop's variable in the shape of {name} as it was"
-    if operator == "fuse" and _begin_apart(mirror(procedure), path):
-        return "Exo does not see that the loops begin at different values"
-    if operator == "join_loops" and not goes_on(mirror(procedure), path):
-        return "Exo does not see that the loops do different things"
-    if operator == "left_reassociate_expr" and not _floats(mirror(procedure), path):
-        return "integers might overflow in another order"
-    if operator == "split_write" and _reads_itself(mirror(procedure), path):
-        return "a term reads what the terms before it have changed by then"
-    if operator == "sink_alloc" and carried(mirror(procedure), path):
-        return "an iteration may read what another left in the buffer"
-    if circle and overtaken(mirror(procedure), path, *circle):
-        return "a row may be needed after another has taken its place"
-    if operator == "parallelize_loop":
-        ast = mirror(procedure)
-        loop = ast.by_path[path]
-        return conflict(ast, loop) if isinstance(loop, q.For) else None
-    if operator in CONVERTING:
-        return moved(mirror(procedure), operator, path, routes)
-    return None
-
-
-def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str | None:
-    """The same for faults that only the result shows; the operator was applied at `path`."""
-    if operator == "inline_assign":
-        return left_stale(mirror(before), path, mirror(after))
-    if operator not in ("set_precision", "replace"):
-        return None
-    ast = mirror(after)
-    if operator == "set_precision":
-        alloc = ast.by_path.get(path)
-        wrong_type = isinstance(alloc, q.Alloc) and converting_store(ast, alloc.buf)
-        return "values would be converted to another type" if wrong_type else None
-    call = ast.by_path.get(path)
-    wrong = mismatch(call) if isinstance(call, q.Call) else None
-    return wrong or broken_assert(ast, path)
-
-
 def statements_apart(procedure: Any) -> Any | None:
     """An equal procedure whose statements are in one place each; None if they are anyway."""
     proc = procedure._loopir_proc
@@ -374,113 +289,3 @@ def _copies(stmts: Any) -> list[Any]:
         stmt.update(**{name: _copies(getattr(stmt, name)) for name in inner if hasattr(stmt, name)})
         for stmt in stmts
     ]
-
-
-def _floats(proc: q.Proc, path: q.Path) -> bool:
-    """Whether the statement at `path` stores floats, and computes with them."""
-    stmt = proc.by_path.get(path)
-    return (
-        isinstance(stmt, q.Assign | q.Reduce)
-        and stmt.type in FLOATS
-        and value_type(stmt.rhs, stmt.type) in FLOATS
-    )
-
-
-def _reads_itself(proc: q.Proc, path: q.Path) -> bool:
-    stmt = proc.by_path.get(path)
-    return isinstance(stmt, q.Assign | q.Reduce) and stmt.buf in q.expr_vars(stmt.rhs)
-
-
-def _called_alike(proc: q.Proc, path: q.Path) -> bool:
-    """Whether the name of what the statement at `path` assigns is, further on in its block,
-    also that of another element: of another buffer, or with other variables of those names."""
-    stmt = proc.by_path[path]
-    if not isinstance(stmt, q.Assign):
-        return False
-    return any(
-        read.buf.name == stmt.buf.name
-        and (
-            read.buf != stmt.buf  # with any index: Exo compares as many as both have
-            or (read.idx != stmt.idx and [*map(_names, read.idx)] == [*map(_names, stmt.idx)])
-        )
-        for later in q.walk(rest_of_block(proc, path))
-        for read in q.stmt_parts(later)
-        if isinstance(read, q.Read)
-    )
-
-
-def _loses_branch(proc: q.Proc, path: q.Path) -> bool:
-    """Whether the statement at `path` is an `if` without `else`, in an `if` with one."""
-    inner = proc.by_path[path]
-    outer = proc.by_path.get(path[:-2] if path[-2:-1] == ("e",) else path[:-1])
-    if not (isinstance(inner, q.If) and isinstance(outer, q.If)):
-        return False
-    return bool(outer.orelse) and not inner.orelse
-
-
-def _begin_apart(proc: q.Proc, path: q.Path) -> bool:
-    """Whether the loop at `path` and the next statement, a loop, may begin at different values."""
-    first, second = proc.by_path[path], proc.by_path.get(next_path(path))
-    return isinstance(first, q.For) and isinstance(second, q.For) and first.lo != second.lo
-
-
-def goes_on(proc: q.Proc, path: q.Path) -> bool:
-    """Whether the loop at `path` goes on as the next one does."""
-    first, second = proc.by_path[path], proc.by_path.get(next_path(path))
-    if not (isinstance(first, q.For) and isinstance(second, q.For)):
-        return False
-    bounds = (first.hi, first.parallel) == (second.lo, second.parallel)
-    return bounds and _equal(first.body, second.body, {first.iter: second.iter})
-
-
-def _equal(one: Any, other: Any, names: dict[q.Var, q.Var]) -> bool:
-    """Whether two parts of a query AST are equal but for their paths, with `names` for the
-    variables of the first, to which what it binds is added."""
-    if isinstance(one, q.Var):
-        return bool(names.get(one, one) == other)
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, tuple):
-        pairs = zip(one, other, strict=False)
-        return len(one) == len(other) and all(_equal(a, b, names) for a, b in pairs)
-    match one:
-        case q.For():
-            names[one.iter] = other.iter
-        case q.Alloc():
-            names[one.buf] = other.buf
-        case q.WindowStmt():
-            names[one.name] = other.name
-    if not is_dataclass(one):
-        return bool(one == other)
-    own = (field.name for field in fields(one) if field.name != "path")
-    return all(_equal(getattr(one, name), getattr(other, name), names) for name in own)
-
-
-def _sized_by(proc: q.Proc, path: q.Path) -> str:
-    """An array in the loop at `path` whose shape depends on its variable; empty if none does."""
-    loop = proc.by_path[path]
-    if not isinstance(loop, q.For):
-        return ""
-    allocs = (stmt for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc))
-    used = ((alloc, q.expr_vars(extent)) for alloc in allocs for extent in alloc.shape)
-    return next((alloc.buf.name for alloc, names in used if loop.iter in names), "")
-
-
-def _names(index: q.Affine) -> list[str]:
-    return sorted(var.name for var in q.expr_vars(index))
-
-
-def _has_windows(stmts: Any) -> bool:
-    """Whether there is a named window: cheaper than a query AST that has none."""
-    return any(
-        isinstance(stmt, LoopIR.WindowStmt) or any(map(_has_windows, blocks(stmt)))
-        for stmt in stmts
-    )
-
-
-def _simplify_drops_modulo(procedure: Any) -> bool:
-    """Whether Exo's `simplify` would take `e % m` for `e` where `e` may be negative:
-    it compares only the upper bound of `e` with `m`."""
-    canonicaliser = Canonicaliser({})
-    canonicaliser.proc(procedure._loopir_proc)
-    return canonicaliser.drops_modulo

@@ -51,10 +51,43 @@ _ASSERTED = re.compile(
     r"Could not verify assertion (?P<what>.*?) in (?P<callee>\w+) at (?P<where>\S+:\d+):\d+\.? "
     r"Assertion is false when:\n\s*(?P<example>[^\n]*?)\.?(?=\n|$)"
 )
+_SHAPES = re.compile(
+    r"type-shape of calling argument may not equal the required type-shape: "
+    r"\[(?P<given>.*?)\] vs\. \[(?P<wanted>.*?)\]\. It could be non equal when:\n"
+    r"\s*(?P<example>[^\n]*?)\.?(?=\n|$)",
+    re.DOTALL,
+)
 _TWICE = re.compile(
     r"Cannot Pass the same buffer '(?P<what>\w+)' via multiple arguments in call to "
     r"(?P<callee>\w+), since doing so would introduce aliased arguments\."
 )
+
+_PLAIN = {
+    "expected for loop condition to be in the form 'par(...,...)' or 'seq(...,...)'": (
+        "a loop is written `for i in seq(0, n):`"
+    ),
+    "par() and seq() expects exactly 2 arguments": (
+        "a loop has a first value and an end, and steps of 1; for every other element write "
+        "`for i in seq(0, n / 2):` and `x[2 * i]`"
+    ),
+    "only += reductions currently supported": (
+        "Exo has `+=` only; write `x[i] = x[i] * y` for `x[i] *= y`"
+    ),
+    "expected tensor type to be of the form 'R[...]', 'f32[...]', etc.": (
+        "that is no type of Exo; arrays are of f16, f32, f64, i8, ui8, ui16 or i32, as `f32[n]`"
+    ),
+    "unsupported type of statement": (
+        "Exo has no such statement; it has assignments, `+=`, `for i in seq(lo, hi):`, `if`, "
+        "`pass`, and calls"
+    ),
+    "Exo does not support function return types": (
+        "a procedure returns nothing; give it an argument for the result, as `result: f32`"
+    ),
+    "expected argument to be typed, i.e. 'x : T'": (
+        "an argument needs a type, as `n: size` or `x: f32[n]`"
+    ),
+}
+"""Sentences of Exo's front end, and what is to be written instead."""
 
 
 def said(error: BaseException) -> str:
@@ -67,7 +100,9 @@ def said(error: BaseException) -> str:
         )
     text = _NOISE.sub("", str(error)).strip()
     known = _TWICE.sub(_twice, _ASSERTED.sub(_asserted, _OUTSIDE.sub(_outside, text)))
-    known = _EXPECTED.sub(_expected, known)
+    known = _SHAPES.sub(_shapes, _EXPECTED.sub(_expected, known))
+    for its, ours in _PLAIN.items():
+        known = known.replace(its, ours)
     if _DUMPED.search(known):
         return f"Exo refuses it ({type(error).__name__}), with nothing that explains it"
     its_own = isinstance(error, _ITS_OWN) or text != str(error)
@@ -91,6 +126,14 @@ def _asserted(found: re.Match[str]) -> str:
     return (
         f"{found['callee']} asserts `{found['what']}` ({found['where']}), which does not hold "
         f"here{_example(found)}; assert what it needs"
+    )
+
+
+def _shapes(found: re.Match[str]) -> str:
+    given, wanted = map(_expression, (found["given"], found["wanted"]))
+    return (
+        f"an argument has the shape [{given}], the call needs [{wanted}]{_example(found)}; give it "
+        "a window of that shape, or assert that they are equal"
     )
 
 

@@ -23,12 +23,11 @@ from schedsearch.transforms.exo.compat import (
     EXO_ERRORS,
     prepare,
     statements_apart,
-    unsound,
-    unsound_result,
 )
 from schedsearch.transforms.exo.memories import memory
 from schedsearch.transforms.exo.messages import said
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.unsound import unsound, unsound_result
 from schedsearch.transforms.operators.byte_dots import ByteDots, dots_instruction
 from schedsearch.transforms.operators.prefetching import Prefetch, prefetch_instruction
 from schedsearch.transforms.operators.transposing import Transpose, transpose_instruction

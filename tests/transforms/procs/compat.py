@@ -712,3 +712,38 @@ def memory_with_text(text):
             return f"/* {text} */"
 
     return VEC_F32X4
+
+
+@proc
+def added_in_else(x: f32[12], y: f32[12]):
+    for t in seq(0, 1):
+        for i in seq(0, 12):
+            if i < 4:
+                y[i] += 1.0
+            else:
+                x[i] += y[i]
+        for i in seq(4, 12):
+            x[i] += 2.0
+
+
+@proc
+def added_in_if_in_else(x: f32[12], y: f32[12]):
+    for t in seq(0, 1):
+        for i in seq(0, 12):
+            if i < 2:
+                y[i] += 1.0
+            else:
+                if i > 3:
+                    x[i] += y[i]
+        for i in seq(4, 12):
+            x[i] += 2.0
+
+
+@proc
+def added_in_if(x: f32[12], y: f32[12]):
+    for t in seq(0, 1):
+        for i in seq(0, 12):
+            if i > 3:
+                x[i] += y[i]
+            else:
+                y[i] += 1.0

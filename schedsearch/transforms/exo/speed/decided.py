@@ -19,6 +19,7 @@ from exo.rewrite import LoopIR_scheduling
 from schedsearch.analysis import independence
 from schedsearch.core import ast as q
 from schedsearch.transforms.exo.checks import in_order
+from schedsearch.transforms.exo.speed.execution import Branch, runs
 from schedsearch.transforms.exo.speed.facts import (
     Facts,
     Undecided,
@@ -238,17 +239,16 @@ def _in_bounds(proc: Any, alloc: Any, block: Any) -> bool:
 def _in_window(proc: Any, access: Any, window: Any, _: Any) -> bool:
     """An access is within a window, and happens: Exo asks first whether it never does."""
     node = access._node
-    around: list[Any] = []
     if isinstance(node, LoopIR.WindowExpr):
         return False
+    around: list[Branch] = []
     while not isinstance(access._node, LoopIR.proc):
+        block, _ = access._path[-1]
+        if block == "orelse":  # Exo gets them wrong, see exo/checks.py
+            return False
         access = access.parent()
-        around.insert(0, access._node)
-    if any(isinstance(stmt, LoopIR.If) for stmt in around):
-        return False
-    facts = facts_in(proc, around)
-    if not all(facts.below(lo, hi) for _, lo, hi in facts.loops):
-        return False
+        around.insert(0, (access._node, block))
+    facts = facts_in(proc, (stmt for stmt, _ in around[1:]))
     for index, part in zip(node.idx, window, strict=True):
         lo, hi = part if isinstance(part, tuple) else (part, None)
         first = value_of(lo)
@@ -256,7 +256,7 @@ def _in_window(proc: Any, access: Any, window: Any, _: Any) -> bool:
         value = value_of(index)
         if not facts.within(value, value, first, after):
             return False
-    return True
+    return runs(proc, [each for each in around[1:] if isinstance(each[0], LoopIR.For | LoopIR.If)])
 
 
 def _may_reorder(proc: Any, outer: Any) -> bool:

@@ -22,6 +22,8 @@ from exo.rewrite import new_analysis_core, new_eff
 _BY_CLASS = (new_analysis_core.is_type_bound, new_eff.is_type_bound)
 """Exo's own checks that look at nothing but the class of the value."""
 
+TEXTS = 64
+"""Texts remembered of a field: there are fewer operators."""
 
 _exo_update = _AsdlAdtBase.update
 
@@ -78,13 +80,20 @@ def _parts(function: Any) -> dict[str, Any]:
 
 
 def _check(validator: Any, passed: set[type]) -> Callable[[Any], Any]:
-    """The validator, noting in `passed` the classes of values that it returns as they are."""
+    """The validator, noting in `passed` the classes of values that it returns as they are, and what
+    it makes of texts (`+` becomes an `Operator`)."""
     assert validator.__code__ is _make_validator(None, False, False).__code__
     point = _parts(validator)["point_valid"]
     by_class = point in _BY_CLASS or point.__code__ is instance_of(object).__code__
 
+    made: dict[str, Any] = {}
+
     def check(value: Any) -> Any:
+        if type(value) is str and value in made:
+            return made[value]
         valid = validator(value)
+        if by_class and type(value) is str and len(made) < TEXTS:
+            made[value] = valid
         if by_class:
             pairs = zip(valid, value, strict=True) if type(valid) is list else [(valid, value)]
             passed.update(type(new) for new, old in pairs if new is old)

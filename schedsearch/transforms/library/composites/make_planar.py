@@ -31,7 +31,7 @@ from math import inf
 from schedsearch.analysis.accesses import accesses, reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.reduction import reduction
-from schedsearch.analysis.walkers import fresh, names
+from schedsearch.analysis.walkers import first_of_each, fresh, names
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -64,12 +64,7 @@ class _Interleaved:
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    proposed = set()
-    for stmt in q.walk(proc.body):
-        found = _interleaved(proc, stmt)
-        if found is not None and found not in proposed:
-            proposed.add(found)
-            yield stmt, {}
+    return ((stmt, {}) for stmt in first_of_each(proc, _interleaved))
 
 
 def _interleaved(proc: q.Proc, stmt: q.Stmt) -> _Interleaved | None:

@@ -31,7 +31,7 @@ from math import inf
 from schedsearch.analysis.accesses import accesses, reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.reduction import reduction
-from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.analysis.walkers import first_of_each, fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
@@ -70,12 +70,7 @@ class _Across:
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    proposed = set()
-    for stmt in q.walk(proc.body):
-        found = _across(proc, stmt)
-        if found is not None and found not in proposed:
-            proposed.add(found)
-            yield stmt, {}
+    return ((stmt, {}) for stmt in first_of_each(proc, _across))
 
 
 def _across(proc: q.Proc, stmt: q.Stmt) -> _Across | None:
