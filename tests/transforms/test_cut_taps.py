@@ -23,6 +23,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "places": [{}],
     "channels": [{"n": 1, "m": 1, "c": 1}, {"n": 2, "m": 1, "c": 3}, {"n": 4, "m": 5, "c": 2}],
     "dilated": [{"n": 1, "c": 1}, {"n": 6, "c": 3}],
+    "strided": [{"n": 1}, {"n": 2}, {"n": 6}],
     "triangle": [{}],
 }
 
@@ -40,7 +41,9 @@ def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], [cut(name)], SIZES[name], tmp_path)
 
 
-@pytest.mark.parametrize(("name", "taps"), [("places", 9), ("channels", 9), ("dilated", 3)])
+@pytest.mark.parametrize(
+    ("name", "taps"), [("places", 9), ("channels", 9), ("dilated", 3), ("strided", 5)]
+)
 def test_every_tap_is_a_nest_without_conditions(name: str, taps: int) -> None:
     ast = cut(name)[1].ast
     assert not [s for s in q.walk(ast.body) if isinstance(s, q.If | q.Pass)]
@@ -53,6 +56,6 @@ def test_places_that_a_tap_does_not_reach_are_left_out() -> None:
     assert ends == [("2", "n + 4"), ("0", "n + 4"), ("0", "n + 2")]
 
 
-@pytest.mark.parametrize("name", ["strided", "too_short", "of_one"])
+@pytest.mark.parametrize("name", ["by_thirds", "too_short", "of_one"])
 def test_others_stay(name: str) -> None:
     assert not list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))

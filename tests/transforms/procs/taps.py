@@ -42,13 +42,23 @@ def dilated(n: size, c: size, y: f32[n + 4, c], x: f32[n + 4, c], w: f32[3, c, c
 
 
 @proc
-def strided(y: f32[8, 8], x: f32[16, 8], w: f32[3, 8, 8]):
-    for i in seq(0, 8):
+def strided(n: size, y: f32[n, 8], x: f32[2 * n, 8], w: f32[5, 8, 8]):
+    for i in seq(0, n):
+        for o in seq(0, 8):
+            for d in seq(0, 5):
+                for k in seq(0, 8):
+                    if 2 * i + d > 1 and 2 * i + d < 2 * n + 2:
+                        y[i, o] += x[2 * i + d - 2, k] * w[d, k, o]
+
+
+@proc
+def by_thirds(n: size, y: f32[n, 8], x: f32[n, 8], w: f32[3, 8, 8]):
+    for i in seq(0, n):
         for o in seq(0, 8):
             for d in seq(0, 3):
                 for k in seq(0, 8):
-                    if 2 * i + d > 0:
-                        y[i, o] += x[2 * i + d - 1, k] * w[d, k, o]
+                    if 3 * i + d > 0 and 3 * i + d < n + 1:
+                        y[i, o] += x[3 * i + d - 1, k] * w[d, k, o]
 
 
 @proc

@@ -104,15 +104,26 @@ def _cuts(guard: q.If, loops: Sequence[q.For], taps: Mapping[q.Var, int]) -> lis
         moved = [var for var in q.expr_vars(tested) if var in of]
         if not moved and tested.is_const and tested.const <= 0:
             continue
-        if len(moved) != 1 or abs(step := tested.coefficient(moved[0])) != 1:
+        if len(moved) != 1:
             return None
-        loop, rest = of[moved[0]], tested - q.as_affine(moved[0]).scaled(step)
-        count = rest - loop.lo if step < 0 else rest + loop.hi - 1
+        loop, step = of[moved[0]], tested.coefficient(moved[0])
+        rest = tested - q.as_affine(moved[0]).scaled(step)
+        last = _floor_div(rest.scaled(-1), abs(step)) if step else None
+        if last is None:
+            return None
+        count = last.scaled(-1) - loop.lo if step < 0 else loop.hi - 1 - last
         if not count.is_const:
             return None
         end = outside[loop.iter]
         end[step > 0] = max(end[step > 0], count.const)
     return [_Cut(of[var], *ends) for var, ends in outside.items() if any(ends)]
+
+
+def _floor_div(value: q.Affine, by: int) -> q.Affine | None:
+    """The whole part of a quotient; None if that is not linear."""
+    if any(factor % by for _, factor in value.terms):
+        return None
+    return q.Affine(value.const // by, tuple((atom, c // by) for atom, c in value.terms))
 
 
 def _with(value: q.Affine, taps: Mapping[q.Var, int]) -> q.Affine:
