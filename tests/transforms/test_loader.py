@@ -81,7 +81,7 @@ def test_what_is_not_a_python_file(tmp_path: Path) -> None:
         load_source(write(tmp_path, HEAD + ONE, "kernel.txt"))
     binary = tmp_path / "binary.py"
     binary.write_bytes(b"\x7fELF\xff\xfe\x00")
-    with pytest.raises(UserError, match=r"cannot read .*binary\.py: 'utf-8'"):
+    with pytest.raises(UserError, match=r"cannot read .*binary\.py: byte 5 is not UTF-8"):
         load_source(binary)
     nulls = tmp_path / "nulls.py"
     nulls.write_bytes(b"\x00\x00")
