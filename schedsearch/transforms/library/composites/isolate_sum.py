@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from math import inf
 
 from schedsearch.analysis.ranges import Ranges, bind_loops, bounds, ranges_of_args
@@ -104,19 +105,32 @@ def _expandable(temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges
 def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
     """The innermost loops around a sum, or around conditions that it alone depends on, in which
     each operand is used for several elements of a result of two dimensions or more; none if there
-    are none."""
+    are none. With those around them that the conditions are about, as the rows of an image are."""
     indices = frozenset().union(*map(q.expr_vars, stmt.idx))
     loops: list[q.For] = []
     kept: set[q.Var] = set()
     outside = False
-    for loop in loops_around(proc, _guarded(proc, stmt), before=inf):
+    guard = _guarded(proc, stmt)
+    around = list(loops_around(proc, guard, before=inf))
+    for number, loop in enumerate(around):
         loops.insert(0, loop)
         outside = outside or any(isinstance(s, q.Alloc) and s.buf == stmt.buf for s in loop.body)
         if outside or loop.iter in indices:
             kept.add(loop.iter)
         if len(kept) >= DIMENSIONS and used_again(stmt, kept, loops):
-            return tuple(loops)
+            return (*_tested(guard, around[number + 1 :]), *loops)
     return ()
+
+
+def _tested(guard: q.Stmt, around: list[q.For]) -> list[q.For]:
+    """The loops around a nest that conditions are about, the outermost first, if they and those
+    between have nothing else inside."""
+    ifs = [stmt for stmt in q.walk((guard,)) if isinstance(stmt, q.If)]
+    tested = frozenset().union(*(q.expr_vars(each.cond) for each in ifs))
+    alone = list(takewhile(lambda loop: len(loop.body) == 1, around))
+    while alone and alone[-1].iter not in tested:
+        alone.pop()
+    return alone[::-1]
 
 
 def _guarded(proc: q.Proc, stmt: q.Stmt) -> q.Stmt:
