@@ -94,5 +94,5 @@ def test_other_arguments_are_refused(wrong: dict[str, ArgValue]) -> None:
     ast = mirror(PROCEDURES["fold"])
     [rewrite] = DIVIDE.rewrites(ast, TARGET)
     args = {**dict(rewrite.args), **wrong}
-    with pytest.raises(RewriteError, match="whole numbers|true or false"):
+    with pytest.raises(RewriteError, match=r"whole numbers|true or false"):
         apply(PROCEDURES["fold"], ast, replace(rewrite, args=tuple(sorted(args.items()))))
