@@ -67,3 +67,9 @@ def test_a_sum_in_a_scalar_gets_all_loops_that_its_taps_move(tmp_path: Path) -> 
     assert len([s for s in q.walk(state.ast.body) if isinstance(s, q.Reduce)]) == 9
     assert not [s for s in q.walk(state.ast.body) if isinstance(s, q.If)]
     assert_same_meaning(before, [isolated, (trace, state)], [{}], tmp_path)
+
+
+@pytest.mark.normal
+def test_a_loop_that_changes_operands_is_not_taken_along(tmp_path: Path) -> None:
+    before = PROCEDURES["step_by_step"]
+    assert_same_meaning(before, [only(ISOLATE, before)], [{"t": 1}, {"t": 3}], tmp_path)

@@ -53,7 +53,7 @@ from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.reductions import gaps, used_again, without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
-from schedsearch.transforms.operators.outward import lengths, loops_around, never_negative
+from schedsearch.transforms.operators.outward import changes, lengths, loops_around, never_negative
 
 VERSION = 1
 NORMAL_FORM = 1
@@ -118,16 +118,17 @@ def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
         if outside or loop.iter in indices:
             kept.add(loop.iter)
         if len(kept) >= DIMENSIONS and used_again(stmt, kept, loops):
-            return (*_tested(guard, around[number + 1 :]), *loops)
+            return (*_tested(stmt, guard, around[number + 1 :]), *loops)
     return ()
 
 
-def _tested(guard: q.Stmt, around: list[q.For]) -> list[q.For]:
+def _tested(stmt: q.Assign | q.Reduce, guard: q.Stmt, around: list[q.For]) -> list[q.For]:
     """The loops around a nest that conditions are about, the outermost first, if they and those
-    between have nothing else inside."""
-    ifs = [stmt for stmt in q.walk((guard,)) if isinstance(stmt, q.If)]
+    between have nothing else inside and leave the operands as they are."""
+    used = q.expr_vars(stmt.rhs) - {stmt.buf}
+    ifs = [each for each in q.walk((guard,)) if isinstance(each, q.If)]
     tested = frozenset().union(*(q.expr_vars(each.cond) for each in ifs))
-    alone = list(takewhile(lambda loop: len(loop.body) == 1, around))
+    alone = list(takewhile(lambda each: len(each.body) == 1 and not changes(each, used), around))
     while alone and alone[-1].iter not in tested:
         alone.pop()
     return alone[::-1]
