@@ -14,10 +14,11 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, only, source
 
 PROCEDURES = source("taps").procs
 [CUT] = select(["cut_taps"])
+[ISOLATE] = select(["isolate_sum"])
 
 SIZES: dict[str, list[dict[str, int]]] = {
     "places": [{}],
@@ -59,3 +60,19 @@ def test_places_that_a_tap_does_not_reach_are_left_out() -> None:
 @pytest.mark.parametrize("name", ["by_thirds", "too_short", "of_one"])
 def test_others_stay(name: str) -> None:
     assert not list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+
+@pytest.mark.normal
+def test_a_sum_in_a_scalar_gets_all_loops_that_its_taps_move(tmp_path: Path) -> None:
+    before = PROCEDURES["in_a_scalar"]
+    isolated = only(ISOLATE, before)
+    trace, state = only(CUT, isolated[1].procedure)
+    assert len([s for s in q.walk(state.ast.body) if isinstance(s, q.Reduce)]) == 9
+    assert not [s for s in q.walk(state.ast.body) if isinstance(s, q.If)]
+    assert_same_meaning(before, [isolated, (trace, state)], [{}], tmp_path)
+
+
+@pytest.mark.normal
+def test_a_loop_that_changes_operands_is_not_taken_along(tmp_path: Path) -> None:
+    before = PROCEDURES["step_by_step"]
+    assert_same_meaning(before, [only(ISOLATE, before)], [{"t": 1}, {"t": 3}], tmp_path)

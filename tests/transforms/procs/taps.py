@@ -81,6 +81,34 @@ def triangle(C: f32[8, 8], A: f32[8, 8], B: f32[8, 8]):
 
 
 @proc
+def in_a_scalar(Y: f32[5, 6, 9], X: f32[5, 6, 2], W: f32[3, 3, 2, 9]):
+    for y in seq(0, 5):
+        for x in seq(0, 6):
+            for o in seq(0, 9):
+                s: f32
+                s = 0.5
+                for u in seq(0, 3):
+                    for v in seq(0, 3):
+                        for c in seq(0, 2):
+                            if y + u > 0 and y + u < 6 and x + v > 0 and x + v < 7:
+                                s += X[y + u - 1, x + v - 1, c] * W[u, v, c, o]
+                Y[y, x, o] = s * s
+
+
+@proc
+def step_by_step(t: size, u: f32[t + 1, 8, 8], w: f32[8, 8]):
+    for s in seq(0, t):
+        for i in seq(0, 8):
+            for j in seq(0, 8):
+                z: f32
+                z = 1.0
+                for k in seq(0, 8):
+                    if k <= s:
+                        z += u[s, i, k] * w[k, j]
+                u[s + 1, i, j] = 0.5 * z
+
+
+@proc
 def of_one(y: f32[9], x: f32[9]):
     for i in seq(0, 9):
         for d in seq(0, 3):

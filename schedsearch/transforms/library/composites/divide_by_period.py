@@ -85,6 +85,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     period, peel, unroll = args["period"], args["peel"], args["unroll"]
     if not all(type(number) is int for number in (period, peel)) or not 0 <= peel < period:
         raise RewriteError("period and peel are whole numbers, and less is peeled than a period")
+    if type(unroll) is not bool:
+        raise RewriteError("unroll is true or false")
     if not isinstance(loop, q.For) or loop.parallel:
         raise RewriteError("there is no sequential loop")
     p = Cursors((yield None))

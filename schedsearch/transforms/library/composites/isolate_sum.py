@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from math import inf
 
 from schedsearch.analysis.ranges import Ranges, bind_loops, bounds, ranges_of_args
@@ -52,7 +53,7 @@ from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.reductions import gaps, used_again, without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
-from schedsearch.transforms.operators.outward import lengths, loops_around, never_negative
+from schedsearch.transforms.operators.outward import changes, lengths, loops_around, never_negative
 
 VERSION = 1
 NORMAL_FORM = 1
@@ -104,19 +105,33 @@ def _expandable(temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges
 def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
     """The innermost loops around a sum, or around conditions that it alone depends on, in which
     each operand is used for several elements of a result of two dimensions or more; none if there
-    are none."""
+    are none. With those around them that the conditions are about, as the rows of an image are."""
     indices = frozenset().union(*map(q.expr_vars, stmt.idx))
     loops: list[q.For] = []
     kept: set[q.Var] = set()
     outside = False
-    for loop in loops_around(proc, _guarded(proc, stmt), before=inf):
+    guard = _guarded(proc, stmt)
+    around = list(loops_around(proc, guard, before=inf))
+    for number, loop in enumerate(around):
         loops.insert(0, loop)
         outside = outside or any(isinstance(s, q.Alloc) and s.buf == stmt.buf for s in loop.body)
         if outside or loop.iter in indices:
             kept.add(loop.iter)
         if len(kept) >= DIMENSIONS and used_again(stmt, kept, loops):
-            return tuple(loops)
+            return (*_tested(stmt, guard, around[number + 1 :]), *loops)
     return ()
+
+
+def _tested(stmt: q.Assign | q.Reduce, guard: q.Stmt, around: list[q.For]) -> list[q.For]:
+    """The loops around a nest that conditions are about, the outermost first, if they and those
+    between have nothing else inside and leave the operands as they are."""
+    used = q.expr_vars(stmt.rhs) - {stmt.buf}
+    ifs = [each for each in q.walk((guard,)) if isinstance(each, q.If)]
+    tested = frozenset().union(*(q.expr_vars(each.cond) for each in ifs))
+    alone = list(takewhile(lambda each: len(each.body) == 1 and not changes(each, used), around))
+    while alone and alone[-1].iter not in tested:
+        alone.pop()
+    return alone[::-1]
 
 
 def _guarded(proc: q.Proc, stmt: q.Stmt) -> q.Stmt:
