@@ -30,7 +30,7 @@ SMALL = (
     "--trials",
     "4",
     "--transforms",
-    "reorder,fission,unroll",
+    "reorder,fission",
 )
 
 

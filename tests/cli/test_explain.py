@@ -12,7 +12,7 @@ import pytest
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 
-from .invoke import Answer
+from .invoke import SMALL, Answer, invoke
 
 pytestmark = pytest.mark.normal
 
@@ -22,6 +22,15 @@ Run = Callable[..., Answer]
 def candidates(home: Path) -> list[StoredCandidate]:
     with Store.open(home / "schedsearch.sqlite", create=False) as store:
         return store.load(store.scopes()[0])
+
+
+@pytest.fixture
+def unmeasured(tuned: Path) -> StoredCandidate:
+    """Of two rewrites, in a search that ended before it measured all it had made."""
+    more = [*SMALL[:-1], "reorder,fission,unroll", "--fresh"]
+    assert invoke(tuned, ["run", "mm.py", *more]).code == 0
+    made = [c for c in candidates(tuned) if len(c.record.trace) > 1]
+    return next(c for c in made if c.record.outcome is None)
 
 
 @pytest.fixture
@@ -60,10 +69,8 @@ def test_every_step_says_what_changed_and_its_effect(
         assert step["predicted_gain"] > 0
 
 
-def test_steps_are_measured_on_request(tuned: Path, run: Run) -> None:
-    found = candidates(tuned)
-    deep = next(c for c in found if len(c.record.trace) >= 2 and c.record.outcome is None)
-    answer = run("explain", str(deep.id), "--measure", "--json")
+def test_steps_are_measured_on_request(unmeasured: StoredCandidate, run: Run) -> None:
+    answer = run("explain", str(unmeasured.id), "--measure", "--json")
     data = read(answer)
     assert "measuring step" in answer.err
     assert "measured, and kept" in answer.err
@@ -73,17 +80,14 @@ def test_steps_are_measured_on_request(tuned: Path, run: Run) -> None:
         assert gain["how"] in ("interleaved", "same code")
         assert gain["low"] <= step["gain"] <= gain["high"]
         assert gain["decision"] in ("faster", "slower", "same", "inconclusive")
-    again = run("explain", str(deep.id), "--measure", "--markdown")
+    again = run("explain", str(unmeasured.id), "--measure", "--markdown")
     assert "nothing to measure" in again.err
     assert "by this step" not in again.out
     assert "this step" in again.out
     assert "not measured" not in again.out
 
 
-def test_what_was_not_measured_is_predicted(tuned: Path, run: Run) -> None:
-    unmeasured = next(
-        c for c in candidates(tuned) if c.record.outcome is None and c.record.trace.steps
-    )
+def test_what_was_not_measured_is_predicted(unmeasured: StoredCandidate, run: Run) -> None:
     data = read(run("explain", str(unmeasured.id), "--json"))
     assert data["steps"][-1]["measured"] is None
     assert data["steps"][-1]["gain"] is None
