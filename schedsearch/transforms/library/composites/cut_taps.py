@@ -78,7 +78,7 @@ def _window(proc: q.Proc, guard: q.If) -> _Window | None:
         return None
     ranges = ranges_of_args(proc)
     for each in product(*map(range, extents)):
-        values = {tap.iter: value for tap, value in zip(taps, each, strict=True)}
+        values: dict[q.Leaf, int] = dict(zip((tap.iter for tap in taps), each, strict=True))
         cuts = _cuts(guard, around, values)
         if cuts is None or not all(_enough(cut, ranges) for cut in cuts):
             return None
@@ -94,13 +94,13 @@ class _Cut:
     after: int
 
 
-def _cuts(guard: q.If, loops: Sequence[q.For], taps: Mapping[q.Var, int]) -> list[_Cut] | None:
+def _cuts(guard: q.If, loops: Sequence[q.For], taps: Mapping[q.Leaf, int]) -> list[_Cut] | None:
     """Where the condition is false for these values of the loops over taps, by loops, the outermost
     first; None if that is not at the beginning or the end of one of them."""
     outside = {loop.iter: [0, 0] for loop in loops}
     of = {loop.iter: loop for loop in loops}
     for excess in at_most_zero(guard.cond):
-        tested = _with(excess, taps)
+        tested = q.substituted(excess, lambda leaf: q.as_affine(taps.get(leaf, leaf)))
         moved = [var for var in q.expr_vars(tested) if var in of]
         if not moved and tested.is_const and tested.const <= 0:
             continue
@@ -108,29 +108,15 @@ def _cuts(guard: q.If, loops: Sequence[q.For], taps: Mapping[q.Var, int]) -> lis
             return None
         loop, step = of[moved[0]], tested.coefficient(moved[0])
         rest = tested - q.as_affine(moved[0]).scaled(step)
-        last = _floor_div(rest.scaled(-1), abs(step)) if step else None
-        if last is None:
+        if not step:
             return None
+        last = q.floor_div(rest.scaled(-1), abs(step))
         count = last.scaled(-1) - loop.lo if step < 0 else loop.hi - 1 - last
         if not count.is_const:
             return None
         end = outside[loop.iter]
         end[step > 0] = max(end[step > 0], count.const)
     return [_Cut(of[var], *ends) for var, ends in outside.items() if any(ends)]
-
-
-def _floor_div(value: q.Affine, by: int) -> q.Affine | None:
-    """The whole part of a quotient; None if that is not linear."""
-    if any(factor % by for _, factor in value.terms):
-        return None
-    return q.Affine(value.const // by, tuple((atom, c // by) for atom, c in value.terms))
-
-
-def _with(value: q.Affine, taps: Mapping[q.Var, int]) -> q.Affine:
-    for var, number in taps.items():
-        factor = value.coefficient(var)
-        value = value - q.as_affine(var).scaled(factor) + factor * number
-    return value
 
 
 def _enough(cut: _Cut, ranges: Ranges) -> bool:
