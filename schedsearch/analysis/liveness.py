@@ -58,7 +58,8 @@ def left_stale(before: q.Proc, path: q.Path, after: q.Proc) -> str | None:
         return "the value changes before it is read"
     if _stored_twice(before, path):
         return None
-    for idx in _reads(after, stmt.buf):
+    beside = alloc.path[:-1] == path[:-1]  # what comes before then reads no value of this statement
+    for idx in _reads(after, stmt.buf, path if beside else ()):
         if not always_apart(after, alloc, stmt.idx, idx):
             return f"{stmt.buf.name} may be read elsewhere, where Exo leaves the old value"
     return None
@@ -86,9 +87,14 @@ def changes(stmt: q.Assign, after: tuple[q.Stmt, ...]) -> bool:
     return bool(written & q.expr_vars(stmt.rhs))
 
 
-def _reads(proc: q.Proc, buf: q.Var) -> Iterator[tuple[q.Affine, ...]]:
-    """Indices of the elements of a buffer that may be read; none where all may be."""
+def _reads(proc: q.Proc, buf: q.Var, path: q.Path) -> Iterator[tuple[q.Affine, ...]]:
+    """Indices of the elements of a buffer that may be read; none where all may be. With a `path`
+    but those that are read before it in its block."""
+    depth = len(path) - 1
     for stmt in q.walk(proc.body):
+        if len(stmt.path) > depth >= 0 and stmt.path[:depth] == path[:-1]:
+            if int(stmt.path[depth]) < int(path[-1]):
+                continue
         for access in accesses((stmt,)) if not q.blocks(stmt) else ():
             if access.buf == buf and not (access.writes and isinstance(stmt, q.Assign)):
                 yield access.idx

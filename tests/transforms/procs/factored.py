@@ -1,0 +1,98 @@
+"""Sums of products, of which some factors can be summed up first."""
+
+from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def two_sided(N: size, Y: f32[N, N], C: f32[N, N], X: f32[N, N]):
+    for u in seq(0, N):
+        for v in seq(0, N):
+            for x in seq(0, N):
+                for y in seq(0, N):
+                    Y[u, v] += C[u, x] * X[x, y] * C[v, y]
+
+
+@proc
+def quadratic(s: f64[9], X: f64[9, 6], A: f64[6, 6], mu: f64[6]):
+    for n in seq(0, 9):
+        s[n] = 0.0
+        for i in seq(0, 6):
+            for j in seq(0, 6):
+                s[n] += (X[n, i] - mu[i]) * A[i, j] * (X[n, j] - mu[j])
+
+
+@proc
+def bilinear(n: size, s: f32, x: f32[n], A: f32[n, n], y: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            s += x[i] * A[i, j] * y[j]
+
+
+@proc
+def product_of_two_with_a_vector(n: size, y: f32[n], A: f32[n, n], B: f32[n, n], x: f32[n]):
+    for i in seq(0, n):
+        for k in seq(0, n):
+            for j in seq(0, n):
+                y[i] += A[i, k] * B[k, j] * x[j]
+
+
+@proc
+def spectral(U: f64[7, 7, 7], A: f64[7, 7], B: f64[7, 7], C: f64[7, 7], X: f64[7, 7, 7]):
+    for i in seq(0, 7):
+        for j in seq(0, 7):
+            for k in seq(0, 7):
+                for a in seq(0, 7):
+                    for b in seq(0, 7):
+                        for c in seq(0, 7):
+                            U[i, j, k] += A[i, a] * B[j, b] * C[k, c] * X[a, b, c]
+
+
+@proc
+def four_indices(R: f64[4, 4, 4, 4], C: f64[4, 4], X: f64[4, 4, 4, 4]):
+    for p in seq(0, 4):
+        for q in seq(0, 4):
+            for r in seq(0, 4):
+                for s in seq(0, 4):
+                    for i in seq(0, 4):
+                        for j in seq(0, 4):
+                            for k in seq(0, 4):
+                                for l in seq(0, 4):
+                                    R[p, q, r, s] += (
+                                        C[p, i] * C[q, j] * C[r, k] * C[s, l] * X[i, j, k, l]
+                                    )
+
+
+@proc
+def kept_in_a_scalar(Y: f32[5, 6], C: f32[5, 7], X: f32[7, 8], D: f32[6, 8]):
+    for u in seq(0, 5):
+        for v in seq(0, 6):
+            acc: f32
+            acc = 0.0
+            for x in seq(0, 7):
+                for y in seq(0, 8):
+                    acc += C[u, x] * X[x, y] * D[v, y]
+            Y[u, v] = acc
+
+
+@proc
+def scaled(n: size, s: f32, a: f32, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        s += a * x[i] * y[i] * 2.0
+
+
+@proc
+def triangular(n: size, y: f64[n], L: f64[n, n], A: f64[n, n], x: f64[n]):
+    for i in seq(0, n):
+        for k in seq(0, n):
+            for j in seq(0, k + 1):
+                y[i] += A[i, k] * L[k, j] * x[j]
+
+
+@proc
+def spread(y: f32[20, 30], x: f32[9]):
+    for i in seq(0, 20):
+        for j in seq(0, 30):
+            for k in seq(0, 9):
+                y[i, j] += x[k]
