@@ -55,7 +55,7 @@ from schedsearch.transforms.operators.outward import (
 from schedsearch.transforms.operators.products import Leaf, factors_of, multiply_first
 
 VERSION = 1
-NORMAL_FORM = 3
+NORMAL_FORM = 1
 
 LONG = 128
 """Iterations of a loop that may have any number."""
