@@ -600,6 +600,7 @@ def test_32_and_33_values_are_needed_later(
         ("rows_upwards", "resize_dim", (0,), (0, 3, 0)),
         ("private_rows", "resize_dim", (0,), (0, 1, 0)),
         ("read_beyond", "inline_assign", (2, 0), ()),
+        ("read_before_it_is_stored", "inline_assign", (0, 3), ()),
     ],
 )
 def test_32_and_33_values_that_are_not_needed(
@@ -699,3 +700,45 @@ def test_40_stage_mem_of_what_is_in_an_if() -> None:
     staged = run_op(procedure, Op("stage_mem", (At((0,)), "x[4:12]", "s")))
     assert "s[" in str(staged)
     assert results(staged) == results(procedure)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "reason"),
+    [
+        ("begins_at_one", 0, "another value than 0"),
+        ("scaled_in_one_branch", 0, "an `if` for a loop"),
+        ("scaled_by_branch", 0, "conditions tell them apart"),
+        ("scaled_through_a_window", 1, "share elements"),
+    ],
+)
+def test_41_lift_reduce_constant_takes_out_what_others_are_not_multiplied_by(
+    name: str, start: int, reason: str, tmp_path: Path
+) -> None:
+    procedure = PROCEDURES[name]
+    pair = cursor_at(procedure, (start,)).expand(0, 1)
+    wrong = scheduling.lift_reduce_constant(procedure, pair)
+    assert not right(generate_c(wrong), procedure, tmp_path, n=5)
+    with pytest.raises(RewriteError, match=reason):
+        run_op(procedure, Op("lift_reduce_constant", (Pair((start,)),)))
+
+
+@pytest.mark.parametrize("name", ["scaled_then_rounded", "scaled_then_truncated"])
+def test_41_a_factor_of_another_type_is_not_taken_out(name: str) -> None:
+    """In f32 the sum of `1e300` is infinite, that of `1e-300 * 1e300` is not."""
+    procedure = PROCEDURES[name]
+    assert scheduling.lift_reduce_constant(procedure, cursor_at(procedure, (0,)).expand(0, 1))
+    with pytest.raises(RewriteError, match="are converted to"):
+        run_op(procedure, Op("lift_reduce_constant", (Pair((0,)),)))
+
+
+@pytest.mark.parametrize(
+    "name", ["scaled_by_an_iteration", "scaled_by_what_changes", "scaled_among_others"]
+)
+def test_exo_itself_leaves_other_factors_in_their_sums(name: str) -> None:
+    with pytest.raises(RewriteError, match="cannot lift|depends on"):
+        run_op(PROCEDURES[name], Op("lift_reduce_constant", (Pair((0,)),)))
+
+
+def test_41_one_factor_is_taken_out() -> None:
+    after = mirror(run_op(PROCEDURES["scaled_alike"], Op("lift_reduce_constant", (Pair((0,)),))))
+    assert len(after.body) == 3

@@ -97,6 +97,10 @@ that fails once Exo no longer needs it:
    arguments the type of what those read; other files have to have it as `-x + 1.0`.
 40. `stage_mem` takes the condition of an `if` for that of
    its `else`, and leaves accesses there as they are       -> refused by its check (`checks.py`).
+41. `lift_reduce_constant` takes a factor out of a sum that
+   does not begin at 0, out of the `if` but not the
+   `else`, out of terms that are converted, and where two
+   branches have factors of their own                    -> refused by `unsound`.
 """
 
 from __future__ import annotations

@@ -66,6 +66,8 @@ def unsound(
         return "Exo does not see that the loops do different things"
     if operator == "left_reassociate_expr" and not _floats(mirror(procedure), path):
         return "integers might overflow in another order"
+    if operator == "lift_reduce_constant":
+        return _scaled_otherwise(mirror(procedure), path)
     if operator == "split_write" and _reads_itself(mirror(procedure), path):
         return "a term reads what the terms before it have changed by then"
     if operator == "sink_alloc" and carried(mirror(procedure), path):
@@ -105,6 +107,22 @@ def _floats(proc: q.Proc, path: q.Path) -> bool:
         and stmt.type in FLOATS
         and value_type(stmt.rhs, stmt.type) in FLOATS
     )
+
+
+def _scaled_otherwise(proc: q.Proc, path: q.Path) -> str | None:
+    """Why the loop after the assignment at `path` may add up something else than one factor times
+    what is left once that is taken out; None if it does not."""
+    start, loop = proc.by_path.get(path), proc.by_path.get(next_path(path))
+    if not isinstance(start, q.Assign) or not isinstance(loop, q.For):
+        return "Exo takes an `if` for a loop, and forgets its `else`"
+    if not isinstance(start.rhs, q.Const) or start.rhs.value != 0:
+        return "Exo does not see that the sum begins with another value than 0"
+    sums = [s for s in q.walk(loop.body) if isinstance(s, q.Reduce) and s.buf == start.buf]
+    if len({s.rhs.lhs for s in sums if isinstance(s.rhs, q.BinOp)}) > 1:
+        return "Exo takes factors for equal where conditions tell them apart"
+    if not all(start.type in FLOATS and value_type(s.rhs, s.type) == start.type for s in sums):
+        return f"terms are converted to {start.type}, or overflow, before they are added"
+    return None
 
 
 def _reads_itself(proc: q.Proc, path: q.Path) -> bool:

@@ -108,6 +108,8 @@ def refusal(ast: q.Proc, op: Op, fp: FloatingPoint) -> str | None:
             return None  # x + y and x * y are y + x and y * x, to the bit
         case Op("left_reassociate_expr"):
             return "products and sums would be rounded in another order"
+        case Op("lift_reduce_constant"):
+            return "a sum times a factor rounds otherwise than a sum of products"
         case Op("bind_expr", (Parts() as parts, *_)):
             if not all(rounds_as_stored(e, e.type) for e in _parts(ast, parts)):
                 return "C computes the expression in another type than it would be stored in"

@@ -747,3 +747,94 @@ def added_in_if(x: f32[12], y: f32[12]):
                 x[i] += y[i]
             else:
                 y[i] += 1.0
+
+
+@proc
+def begins_at_one(x: f32[1], y: f32[9], c: f32[2]):
+    x[0] = 1.0
+    for i in seq(0, 9):
+        x[0] += c[0] * y[i]
+
+
+@proc
+def scaled_in_one_branch(n: size, x: f32[1], y: f32[9], c: f32[2]):
+    x[0] = 0.0
+    if n < 5:
+        x[0] += c[0] * y[0]
+    else:
+        x[0] += y[1]
+
+
+@proc
+def scaled_by_branch(x: f32[1], y: f32[9], c: f32[4]):
+    x[0] = 0.0
+    for i in seq(0, 9):
+        if i < 8:
+            x[0] += c[0] * y[i]
+        else:
+            x[0] += c[3] * y[i]
+
+
+@proc
+def scaled_then_rounded(x: f32[1], y: f64[9], c: f64[1]):
+    x[0] = 0.0
+    for i in seq(0, 9):
+        x[0] += c[0] * y[i]
+
+
+@proc
+def scaled_then_truncated(x: i8[1], y: f32[9], c: f32[1]):
+    x[0] = 0.0
+    for i in seq(0, 9):
+        x[0] += c[0] * y[i]
+
+
+@proc
+def scaled_through_a_window(x: f32[1], y: f32[9], c: f32[2]):
+    w = c[0:1]
+    x[0] = 0.0
+    for i in seq(0, 9):
+        x[0] += c[0] * y[i]
+        w[0] = 2.0
+
+
+@proc
+def scaled_alike(x: f32[1], y: f32[9], c: f32[2]):
+    x[0] = 0.0
+    for i in seq(0, 9):
+        if i < 4:
+            x[0] += c[1] * y[i]
+        else:
+            x[0] += c[1] * (y[i] + 1.0)
+
+
+@proc
+def scaled_by_an_iteration(x: f32[1], y: f32[9], c: f32[9]):
+    x[0] = 0.0
+    for i in seq(0, 9):
+        x[0] += c[i] * y[i]
+
+
+@proc
+def scaled_by_what_changes(x: f32[1], y: f32[9], c: f32[2]):
+    x[0] = 0.0
+    for i in seq(0, 9):
+        x[0] += c[0] * y[i]
+        c[0] += 1.0
+
+
+@proc
+def scaled_among_others(x: f32[9], y: f32[9], c: f32[2]):
+    x[0] = 0.0
+    for i in seq(0, 9):
+        x[i] += c[0] * y[i]
+
+
+@proc
+def read_before_it_is_stored(x: f32[8], y: f32[8]):
+    for i in seq(0, 8):
+        t: f32
+        t = x[i]
+        y[i] += t
+        t = x[i] * 2.0
+        y[i] += t
