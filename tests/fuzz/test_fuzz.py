@@ -66,6 +66,7 @@ SELDOM = {
     *("block_all", "block_edges", "block_elimination", "block_solve"),
     *("cut_apart", "cut_borders", "cut_taps", "cut_triangle", "divide_by_period"),
     *(
+        "factor_sum",
         "fold_operand",
         "hoist_temporary",
         "interchange_triangle",
@@ -86,7 +87,7 @@ throughout, nor windows over borders, nor recurrences along a row, nor periods o
 in loops that do not change them. Procedures of their own are compared with their meaning:
 `test_block_edges.py`, `test_block_elimination.py`, `test_block_solve.py`, `test_cut_apart.py`,
 `test_cut_borders.py`, `test_cut_taps.py`, `test_cut_triangle.py`, `test_divide_by_period.py`,
-`test_fold_operand.py`, `test_hoist_temporary.py`,
+`test_factor_sum.py`, `test_fold_operand.py`, `test_hoist_temporary.py`,
 `test_interchange_triangle.py`, `test_isolate_sum.py`, `test_make_planar.py`, `test_skew.py`,
 `test_split_sum.py`, `test_transpose.py`, `test_turn_result.py`, `test_vectorise_recurrence.py`,
 `test_normal_form.py`."""

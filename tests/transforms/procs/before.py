@@ -88,6 +88,15 @@ def expand_alloc(n: size, x: f32[n]):
 
 
 @proc
+def factor_sum(C: f32[4, 6], A: f32[4, 8], X: f32[8, 9], B: f32[9, 6]):
+    for i in seq(0, 4):
+        for j in seq(0, 6):
+            for k in seq(0, 8):
+                for m in seq(0, 9):
+                    C[i, j] += A[i, k] * X[k, m] * B[m, j]
+
+
+@proc
 def fission(n: size, x: f32[n], y: f32[n]):
     for i in seq(0, n):
         x[i] = 1.0

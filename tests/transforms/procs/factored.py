@@ -96,3 +96,96 @@ def spread(y: f32[20, 30], x: f32[9]):
         for j in seq(0, 30):
             for k in seq(0, 9):
                 y[i, j] += x[k]
+
+
+@proc
+def scaled_by_an_expression(n: size, y: f32[n], w: f32[n], A: f32[n, n], B: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            y[i] += A[i, j] * (w[i] + 1.0) * B[i, j]
+
+
+@proc
+def with_all_loops(Y: f32[5, 6], A: f32[5, 7], B: f32[7, 6], D: f32[5, 6]):
+    for i in seq(0, 5):
+        for j in seq(0, 6):
+            for k in seq(0, 7):
+                Y[i, j] += D[i, j] * A[i, k] * B[k, j]
+
+
+@proc
+def in_steps(y: f32[6], A: f32[6, 6], B: f32[6, 6], x: f32[6]):
+    for step in seq(0, 2):
+        for i in seq(0, 6):
+            for k in seq(0, 6):
+                for j in seq(0, 6):
+                    y[i] += A[i, k] * B[k, j] * x[j]
+        for i in seq(0, 6):
+            x[i] = y[i]
+
+
+@proc
+def batches(B: size, Y: f32[B, 4, 5], C: f32[4, 6], X: f32[B, 6, 7], D: f32[5, 7]):
+    for b in seq(0, B):
+        for u in seq(0, 4):
+            for x in seq(0, 6):
+                for v in seq(0, 5):
+                    for y in seq(0, 7):
+                        Y[b, u, v] += D[v, y] * X[b, x, y] * C[u, x]
+
+
+@proc
+def matmul(n: size, C: f32[n, n], A: f32[n, n], B: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, n):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def weighted(n: size, C: f32[n, n], A: f32[n, n], w: f32[n], B: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, n):
+                C[i, j] += A[i, k] * w[k] * B[k, j]
+
+
+@proc
+def tensor(n: size, A: f32[n, n], X: f32[n, n, n], B: f32[n, n], C: f32[n, n]):
+    for i in seq(0, n):
+        for r in seq(0, n):
+            for j in seq(0, n):
+                for k in seq(0, n):
+                    A[i, r] += X[i, j, k] * B[j, r] * C[k, r]
+
+
+@proc
+def convolution(n: size, y: f32[n, 8], w: f32[8, 4, 3], x: f32[n + 2, 4]):
+    for i in seq(0, n):
+        for o in seq(0, 8):
+            for c in seq(0, 4):
+                for r in seq(0, 3):
+                    y[i, o] += w[o, c, r] * x[i + r, c]
+
+
+@proc
+def perhaps_empty(n: size, y: f32[n], w: f32[n], x: f32[n], z: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, i):
+            y[i] += (w[i] + 1.0) * x[j] * z[j] * x[i]
+
+
+@proc
+def integers(n: size, y: i32[n], A: i32[n, n], B: i32[n, n], x: i32[n]):
+    for i in seq(0, n):
+        for k in seq(0, n):
+            for j in seq(0, n):
+                y[i] += A[i, k] * B[k, j] * x[j]
+
+
+@proc
+def of_two_types(n: size, y: f32[n], A: f64[n, n], B: f64[n, n], x: f64[n]):
+    for i in seq(0, n):
+        for k in seq(0, n):
+            for j in seq(0, n):
+                y[i] += A[i, k] * B[k, j] * x[j]

@@ -117,6 +117,8 @@ def _factored(proc: q.Proc, stmt: q.Reduce) -> _Factored | None:
     found = first_sum(depends, summed, extents) if summed and leaves else None
     if found is None:
         return None
+    if len(found.factors) == len(leaves) and _own(stmt, around):
+        return None  # `hoist_temporary` moves all of it
     others = [loop for loop in around if loop.iter not in found.summed]
     ends = [end for loop in others for end in (loop.lo, loop.hi)]
     if any(q.expr_vars(end) & found.summed for end in ends):
@@ -133,6 +135,12 @@ def _factored(proc: q.Proc, stmt: q.Reduce) -> _Factored | None:
     )
     runs = all(trips(loop, ranges)[0] >= 1 for loop in nest if loop.iter in found.summed)
     return factored if runs or not factored.computed else None
+
+
+def _own(stmt: q.Reduce, loops: tuple[q.For, ...]) -> bool:
+    """Whether the sum is kept in a temporary of one of the loops."""
+    declared = (s.buf for loop in loops for s in loop.body if isinstance(s, q.Alloc))
+    return stmt.buf in declared
 
 
 def _depends(factor: q.Expr, loops: tuple[q.For, ...]) -> frozenset[q.Var]:
