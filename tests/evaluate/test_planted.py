@@ -19,6 +19,7 @@ from exo.stdlib.scheduling import (
     fuse,
     inline_assign,
     lift_alloc,
+    lift_reduce_constant,
     lift_scope,
     parallelize_loop,
     remove_loop,
@@ -202,6 +203,18 @@ OPERATORS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "sink_alloc of what iterations share": (
         compat.kept_rows,
         lambda p: sink_alloc(p, p.body()[0]),
+    ),
+    "lift_reduce_constant of a sum that begins at 1": (
+        compat.begins_at_one,
+        lambda p: lift_reduce_constant(p, p.body()[0].expand(0, 1)),
+    ),
+    "lift_reduce_constant of one of two branches": (
+        compat.scaled_in_one_branch,
+        lambda p: lift_reduce_constant(p, p.body()[0].expand(0, 1)),
+    ),
+    "lift_reduce_constant of one of two factors": (
+        compat.scaled_by_branch,
+        lambda p: lift_reduce_constant(p, p.body()[0].expand(0, 1)),
     ),
     "parallelize_loop of a sum": (procs.sums, lambda p: parallelize_loop(p, "j")),
     "lift_alloc out of a parallel loop": (
