@@ -56,6 +56,48 @@ def test_what_is_the_same_for_all_iterations_is_done_once(procedure: Any) -> Non
 
 
 @proc
+def both_sides(Y: f32[3, 5], C: f32[3, 7], X: f32[7, 9], D: f32[5, 9]):
+    for u in seq(0, 3):
+        for v in seq(0, 5):
+            for x in seq(0, 7):
+                for y in seq(0, 9):
+                    Y[u, v] += C[u, x] * X[x, y] * D[v, y]
+
+
+@proc
+def both_sides_of_any_size(n: size, Y: f32[n, n], C: f32[n, n], X: f32[n, n], D: f32[n, n]):
+    for u in seq(0, n):
+        for v in seq(0, n):
+            for x in seq(0, n):
+                for y in seq(0, n):
+                    Y[u, v] += C[u, x] * X[x, y] * D[v, y]
+
+
+@proc
+def quadratic_form(s: f32[9], X: f32[9, 5], A: f32[5, 5]):
+    for n in seq(0, 9):
+        for i in seq(0, 5):
+            for j in seq(0, 5):
+                s[n] += X[n, i] * A[i, j] * X[n, j]
+
+
+@proc
+def where_a_condition_holds(s: f32[9], X: f32[9, 5], A: f32[5, 5]):
+    for n in seq(0, 9):
+        for i in seq(0, 5):
+            for j in seq(0, 5):
+                if i < 4:
+                    s[n] += X[n, i] * A[i, j] * X[n, j]
+
+
+def test_sums_of_products_are_taken_in_the_best_order() -> None:
+    assert operations(both_sides) == 2 * (3 * 7 * 9 + 3 * 9 * 5)
+    assert operations(both_sides_of_any_size, n=10) == 2 * 2 * 10**3
+    assert operations(quadratic_form) == 2 * (9 * 5 * 5 + 9 * 5)
+    assert operations(where_a_condition_holds) == 3 * 9 * 5 * 5
+
+
+@proc
 def normalised(y: f32[4, 6], x: f32[4, 6], v: f32[4]):
     for i in seq(0, 4):
         for j in seq(0, 6):

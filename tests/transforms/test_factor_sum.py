@@ -12,7 +12,6 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.text import header, show_affine
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.blocks.contractions import First, first_sum
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import State
@@ -143,37 +142,3 @@ def test_it_comes_before_operands_are_folded() -> None:
     both = select(["factor_sum", "fold_operand"])
     assert next(propose(ast, TARGET, both)).transform == "factor_sum"
     assert {each.normal_form for each in both} == {1}
-
-
-U, V, X, Y = (q.Var(name, number) for number, name in enumerate("uvxy"))
-
-
-def first(factors: str, summed: str, **extents: int) -> tuple[str, str] | None:
-    """Of factors as `ux xy vy`: those that are summed up first, and over what."""
-    named = {var.name: var for var in (U, V, X, Y)}
-    parts = factors.split()
-    found = first_sum(
-        tuple(frozenset(named[name] for name in part) for part in parts),
-        frozenset(named[name] for name in summed),
-        {named[name]: extent for name, extent in extents.items()},
-    )
-    if not isinstance(found, First):
-        return None
-    chosen = " ".join(parts[number] for number in found.factors)
-    return chosen, "".join(sorted(var.name for var in found.summed))
-
-
-def test_the_order_is_the_one_of_the_fewest_operations() -> None:
-    assert first("ux xy vy", "xy", u=9, v=9, x=9, y=9) == ("xy vy", "y")
-    assert first("ux xy vy", "xy", u=2, v=9, x=9, y=9) == ("ux xy", "x")
-    assert first("ux xy vy", "xy", u=9, v=2, x=9, y=9) == ("xy vy", "y")
-    assert first("ux xy y", "xy", u=9, x=9, y=9) == ("xy y", "y")
-    assert first("x y", "xy", x=9, y=9) == ("y", "y")
-    assert first("u x y", "xy", u=9, x=9, y=9) == ("y", "y")
-
-
-def test_products_before_the_nest_may_take_as_few() -> None:
-    assert first("ux xv", "x", u=9, v=9, x=9) is None
-    assert first("uxy xv yv", "xy", u=80, v=32, x=80, y=80) is None
-    assert first("ux x xv", "x", u=9, v=9, x=9) is None
-    assert first("ux u", "x", u=9, x=9) is None  # a multiplication and an addition are one

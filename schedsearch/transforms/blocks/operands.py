@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
+from schedsearch.analysis.contractions import MAX_FACTORS
 from schedsearch.analysis.conversions import Route, value_type
 from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args
 from schedsearch.core import ast as q
@@ -14,8 +15,6 @@ from schedsearch.core.element_types import FLOATS
 from schedsearch.core.text import show_expr
 from schedsearch.transforms.operators.outward import loops_around, movable, order_of, unchanging
 from schedsearch.transforms.operators.products import Leaf, factors_of, part_of
-
-MAX_FACTORS = 6
 
 REUSED = 8
 """How often each gathered value is used: one gather takes as long as some products."""

@@ -17,7 +17,7 @@ Multiplication is distributive over addition: `N ** 4` operations become `2 * N 
 leaves the loops that it does not depend on, and has an element for every iteration of those that it
 does. Products of matrices from both sides, bilinear forms, `A * B * x` and transformations along
 several indices become chains of products of two arrays, as the operations are the fewest
-(`blocks/contractions.py`). A factor may be an expression (`x[i] - mean[i]`).
+(`analysis/contractions.py`). A factor may be an expression (`x[i] - mean[i]`).
 
 Proposed where it saves operations, more than products of factors before the nest do
 (`fold_operand`), and under the contract `fast` alone: results differ by rounding.
@@ -31,6 +31,7 @@ from itertools import pairwise, takewhile
 from math import inf
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.contractions import LONG, MAX_FACTORS, best_order, with_bounds
 from schedsearch.analysis.conversions import value_type
 from schedsearch.analysis.ranges import bind_loops, ranges_of_args, trips
 from schedsearch.analysis.walkers import fresh, names, shifted
@@ -40,8 +41,6 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_expr
-from schedsearch.transforms.blocks.contractions import first_sum
-from schedsearch.transforms.blocks.operands import MAX_FACTORS
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import Args, At, Op, Pair, Parts, Proposal, Steps
 from schedsearch.transforms.operators.outward import (
@@ -56,9 +55,6 @@ from schedsearch.transforms.operators.products import Leaf, factors_of, multiply
 
 VERSION = 1
 NORMAL_FORM = 1
-
-LONG = 128
-"""Iterations of a loop that may have any number."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +108,12 @@ def _factored(proc: q.Proc, stmt: q.Reduce) -> _Factored | None:
     around = tuple(unchanging(loops_around(proc, stmt, before=inf), used))
     nest = tuple(takewhile(lambda loop: len(loop.body) == 1, around))
     summed = frozenset(loop.iter for loop in nest).difference(*map(q.expr_vars, stmt.idx))
-    depends = tuple(_depends(leaf, around) for leaf, _ in leaves)
+    depends = tuple(with_bounds(q.expr_vars(leaf), around) for leaf, _ in leaves)
     extents = {loop.iter: loop.extent or LONG for loop in reversed(around)}
-    found = first_sum(depends, summed, extents) if summed and leaves else None
-    if found is None:
+    order = best_order(depends, summed, extents) if summed else None
+    if order is None:
         return None
+    found = order.first
     if len(found.factors) == len(leaves) and _own(stmt, around):
         return None  # `hoist_temporary` moves all of it
     others = [loop for loop in around if loop.iter not in found.summed]
@@ -141,16 +138,6 @@ def _own(stmt: q.Reduce, loops: tuple[q.For, ...]) -> bool:
     """Whether the sum is kept in a temporary of one of the loops."""
     declared = (s.buf for loop in loops for s in loop.body if isinstance(s, q.Alloc))
     return stmt.buf in declared
-
-
-def _depends(factor: q.Expr, loops: tuple[q.For, ...]) -> frozenset[q.Var]:
-    """The loops that a factor depends on, and those that the ends of these depend on. `loops`: the
-    innermost first."""
-    found = q.expr_vars(factor)
-    for loop in loops:
-        if loop.iter in found:
-            found |= q.expr_vars(loop.lo) | q.expr_vars(loop.hi)
-    return found & {loop.iter for loop in loops}
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
