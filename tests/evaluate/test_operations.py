@@ -94,7 +94,7 @@ def test_sums_of_products_are_taken_in_the_best_order() -> None:
     assert operations(both_sides) == 2 * (3 * 7 * 9 + 3 * 9 * 5)
     assert operations(both_sides_of_any_size, n=10) == 2 * 2 * 10**3
     assert operations(quadratic_form) == 2 * (9 * 5 * 5 + 9 * 5)
-    assert operations(where_a_condition_holds) == 3 * 9 * 5 * 5
+    assert operations(where_a_condition_holds) == 3 * 9 * 4 * 5
 
 
 @proc
