@@ -36,6 +36,7 @@ SIZES = {
     "with_all_loops": [{}],
     "in_steps": [{}],
     "batches": [{"B": 1}, {"B": 3}],
+    "rotated": [{"n": 1}, {"n": 5}],
 }
 
 SUMS = {
@@ -103,6 +104,14 @@ def test_a_sum_stays_in_loops_whose_iterations_share_nothing() -> None:
     (loop,) = state.ast.body
     assert isinstance(loop, q.For)
     assert any(isinstance(stmt, q.Alloc) and not stmt.shape for stmt in loop.body)
+
+
+def test_short_sums_stay_in_the_iterations_that_they_belong_to() -> None:
+    """An array of them all would be written and read once, for three multiplications each."""
+    (loop,) = factored("rotated")[-1][1].ast.body
+    assert isinstance(loop, q.For)
+    (alloc,) = [stmt for stmt in loop.body if isinstance(stmt, q.Alloc)]
+    assert [show_affine(extent) for extent in alloc.shape] == ["3", "3"]
 
 
 def test_loops_that_change_a_factor_keep_the_sum_inside() -> None:

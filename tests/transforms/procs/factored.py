@@ -15,11 +15,11 @@ def two_sided(N: size, Y: f32[N, N], C: f32[N, N], X: f32[N, N]):
 
 
 @proc
-def quadratic(s: f64[9], X: f64[9, 6], A: f64[6, 6], mu: f64[6]):
+def quadratic(s: f64[9], X: f64[9, 10], A: f64[10, 10], mu: f64[10]):
     for n in seq(0, 9):
         s[n] = 0.0
-        for i in seq(0, 6):
-            for j in seq(0, 6):
+        for i in seq(0, 10):
+            for j in seq(0, 10):
                 s[n] += (X[n, i] - mu[i]) * A[i, j] * (X[n, j] - mu[j])
 
 
@@ -65,12 +65,12 @@ def four_indices(R: f64[4, 4, 4, 4], C: f64[4, 4], X: f64[4, 4, 4, 4]):
 
 
 @proc
-def kept_in_a_scalar(Y: f32[5, 6], C: f32[5, 7], X: f32[7, 8], D: f32[6, 8]):
+def kept_in_a_scalar(Y: f32[5, 6], C: f32[5, 9], X: f32[9, 8], D: f32[6, 8]):
     for u in seq(0, 5):
         for v in seq(0, 6):
             acc: f32
             acc = 0.0
-            for x in seq(0, 7):
+            for x in seq(0, 9):
                 for y in seq(0, 8):
                     acc += C[u, x] * X[x, y] * D[v, y]
             Y[u, v] = acc
@@ -132,6 +132,16 @@ def batches(B: size, Y: f32[B, 4, 5], C: f32[4, 6], X: f32[B, 6, 7], D: f32[5, 7
                 for v in seq(0, 5):
                     for y in seq(0, 7):
                         Y[b, u, v] += D[v, y] * X[b, x, y] * C[u, x]
+
+
+@proc
+def rotated(n: size, Y: f64[n, 3, 3], R: f64[3, 3], T: f64[n, 3, 3]):
+    for p in seq(0, n):
+        for u in seq(0, 3):
+            for v in seq(0, 3):
+                for x in seq(0, 3):
+                    for y in seq(0, 3):
+                        Y[p, u, v] += R[u, x] * T[p, x, y] * R[v, y]
 
 
 @proc

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
-from math import inf
+from math import inf, prod
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.contractions import LONG, MAX_FACTORS, best_order, with_bounds
@@ -41,6 +41,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_expr
+from schedsearch.transforms.blocks.operands import REUSED
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import Args, At, Op, Pair, Parts, Proposal, Steps
 from schedsearch.transforms.operators.outward import (
@@ -125,8 +126,10 @@ def _factored(proc: q.Proc, stmt: q.Reduce) -> _Factored | None:
     if any(loop.iter not in found.kept for loop in others[len(loops) :]):
         return None
     shared = frozenset.intersection(*(depends[number] for number in found.factors))
+    if prod(extents[var] for var in found.summed) < REUSED:
+        shared = found.kept  # to store a sum, and to load it, takes longer than to compute it
     while loops and loops[-1].iter in shared:
-        loops.pop()  # all that is summed up there belongs to one iteration
+        loops.pop()  # each iteration has sums of its own
     factored = _Factored(
         *(stmt, leaves, found.factors, nest[::-1], found.summed, tuple(loops), found.kept)
     )
