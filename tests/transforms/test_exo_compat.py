@@ -731,6 +731,14 @@ def test_41_a_factor_of_another_type_is_not_taken_out(name: str) -> None:
         run_op(procedure, Op("lift_reduce_constant", (Pair((0,)),)))
 
 
+def test_41_a_factor_may_be_there_only_where_the_loop_runs() -> None:
+    procedure = PROCEDURES["scaled_if_it_runs"]
+    wrong = scheduling.lift_reduce_constant(procedure, cursor_at(procedure, (0,)).expand(0, 1))
+    assert "x[0] = c[n - 6] * x[0]" in str(wrong)
+    with pytest.raises(RewriteError, match=r"c\[n - 6\]"):
+        run_op(procedure, Op("lift_reduce_constant", (Pair((0,)),)))
+
+
 @pytest.mark.parametrize(
     "name", ["scaled_by_an_iteration", "scaled_by_what_changes", "scaled_among_others"]
 )

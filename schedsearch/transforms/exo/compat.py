@@ -99,8 +99,9 @@ that fails once Exo no longer needs it:
    its `else`, and leaves accesses there as they are       -> refused by its check (`checks.py`).
 41. `lift_reduce_constant` takes a factor out of a sum that
    does not begin at 0, out of the `if` but not the
-   `else`, out of terms that are converted, and where two
-   branches have factors of their own                    -> refused by `unsound`.
+   `else`, out of terms that are converted, where two
+   branches have factors of their own, and where the loop
+   may not run and there is no such factor then          -> refused by `unsound`.
 """
 
 from __future__ import annotations

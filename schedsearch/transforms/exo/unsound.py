@@ -19,6 +19,7 @@ from schedsearch.analysis.conversions import (
 )
 from schedsearch.analysis.independence import conflict
 from schedsearch.analysis.liveness import carried, left_stale, overtaken
+from schedsearch.analysis.out_of_bounds import out_of_bounds
 from schedsearch.analysis.walkers import next_path, rest_of_block
 from schedsearch.analysis.windows import aliased
 from schedsearch.core import ast as q
@@ -87,6 +88,8 @@ def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str 
     """The same for faults that only the result shows; the operator was applied at `path`."""
     if operator == "inline_assign":
         return left_stale(mirror(before), path, mirror(after))
+    if operator == "lift_reduce_constant":
+        return out_of_bounds(mirror(after))  # the factor is read now even if the loop does not run
     if operator not in ("set_precision", "replace"):
         return None
     ast = mirror(after)

@@ -799,6 +799,13 @@ def scaled_through_a_window(x: f32[1], y: f32[9], c: f32[2]):
 
 
 @proc
+def scaled_if_it_runs(n: size, x: f32[1], y: f32[n], c: f32[n]):
+    x[0] = 0.0
+    for i in seq(0, n / 6):
+        x[0] += c[n - 6] * y[i]
+
+
+@proc
 def scaled_alike(x: f32[1], y: f32[9], c: f32[2]):
     x[0] = 0.0
     for i in seq(0, 9):
