@@ -39,14 +39,15 @@ class _View:
             yield from self.array.without(inner)
 
 
-def out_of_bounds(proc: q.Proc) -> str | None:
+def out_of_bounds(proc: q.Proc, every: bool = False) -> str | None:
     """A sentence on an access outside of its array or named window, with values for which it
-    happens; None if there is none, or none that can be shown.
+    happens; None if there is none, or none that can be shown. `every`: of all accesses, those that
+    Exo's front end looks at included.
 
     Decided by z3, with asserts, sizes, loops and branches as they are. Nothing is said about
     what depends on strides or configuration fields.
     """
-    search = _Search(z3.Solver())
+    search = _Search(z3.Solver(), every)
     for arg in proc.args:
         search.argument(arg)
     windows = {arg.var for arg in proc.args if arg.window}
@@ -64,6 +65,7 @@ class _Search:
     """One procedure: values of its control variables, views of its arrays."""
 
     solver: Any
+    every: bool
     values: dict[q.Var, Any] = field(default_factory=dict)
     views: dict[q.Var, _View] = field(default_factory=dict)
     shown: list[Any] = field(default_factory=list)
@@ -102,7 +104,7 @@ class _Search:
             places = [read for expr in exprs for read in _reads(expr)]
         for buf, idx, external in places:
             view = self.view(buf)
-            if external or view.array:
+            if self.every or external or view.array:
                 for part, condition in view.without([self.integer(i) for i in idx]):
                     if self.solver.check(condition) == z3.sat:
                         return self.sentence(show_access(buf, idx), part)
@@ -141,7 +143,7 @@ class _Search:
 
     def called(self, call: q.Call) -> _Search:
         """The procedure called, in terms of what it is given."""
-        callee = _Search(self.solver, shown=list(self.shown))
+        callee = _Search(self.solver, self.every, shown=list(self.shown))
         for arg, actual in zip(call.proc.args, call.args, strict=True):
             match actual:
                 case q.Affine():

@@ -89,7 +89,7 @@ def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str 
     if operator == "inline_assign":
         return left_stale(mirror(before), path, mirror(after))
     if operator == "lift_reduce_constant":
-        return out_of_bounds(mirror(after))  # the factor is read now even if the loop does not run
+        return out_of_bounds(mirror(after), every=True)  # the factor is read if no loop runs, too
     if operator not in ("set_precision", "replace"):
         return None
     ast = mirror(after)
