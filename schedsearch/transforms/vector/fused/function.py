@@ -40,11 +40,11 @@ from schedsearch.transforms.vector.fused.values import Value, Values, extreme_re
 
 def c_function(fused: Fused) -> str:
     """C text of the instruction's function, after the snippets that it uses."""
-    return _Function(fused, Values(fused)).text()
+    return Function(fused, Values(fused)).text()
 
 
 @dataclass
-class _Function:
+class Function:
     """The function of one instruction: `c` says its values, and `sums` in which type each sum is
     kept, and for which element."""
 
@@ -107,7 +107,7 @@ class _Function:
     def in_parts(self) -> str:
         """A function that has the instruction for one thread do each part of the iterations."""
         single = replace(self.fused, parts=1)
-        one = _Function(single, Values(single))
+        one = Function(single, Values(single))
         (extreme,) = reduced(self.fused)
         assert isinstance(extreme, q.Assign)
         text, uid = one.text(), extreme.buf.uid

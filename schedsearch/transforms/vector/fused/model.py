@@ -55,7 +55,8 @@ class Fused:
     iteration, as in the first row of a triangle that ends before the diagonal. `recurrence`: each
     lane needs the result of the one before it (`recurrences.py`). `spare`: what registers hold
     beyond the iterations is of no use, so that it may become anything. `in_order`: compilers are to
-    add to registers one after the other, as it is written.
+    add to registers one after the other, as it is written. `row`: the instruction counts rows of so
+    many elements, `copies` of which there are none then, and goes along them (`joined.py`).
     """
 
     lanes: int
@@ -70,6 +71,7 @@ class Fused:
     recurrence: bool = False
     spare: bool = False
     in_order: bool = False
+    row: int = 0
 
     def reads_whole(self, op: Operand) -> bool:
         """Whether an operand is read beyond the iterations that are done."""
@@ -151,6 +153,7 @@ def fused_name(fused: Fused) -> str:
     shape += " recurrence" * fused.recurrence
     shape += " spare" * fused.spare
     shape += " in order" * fused.in_order
+    shape += f" rows of {fused.row}" if fused.row else ""
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])
