@@ -105,9 +105,8 @@ def test_strict_adds_nothing_up_in_another_order() -> None:
     allowed = {name for name in NAMES if proposed(name, FloatingPoint.STRICT)}
     assert allowed == {"pixels", "rows_before", "scaled"}
     for name in set(NAMES) - allowed:
-        [rewrite] = proposed(name)
+        [rewrite], ast = proposed(name), mirror(PROCEDURES[name])
         with pytest.raises(RewriteError, match="another order"):
-            ast = mirror(PROCEDURES[name])
             apply(PROCEDURES[name], ast, rewrite, FloatingPoint.STRICT)
 
 

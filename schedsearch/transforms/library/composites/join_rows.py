@@ -55,7 +55,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         fused = fuse_rows(proc, loop, lanes, 1)
         if fused is None or not may_be_long(proc, loop.path, loop.hi - loop.lo):
             continue
-        sums = [stmt for stmt in reduced(fused)]
+        sums = list(reduced(fused))
         if target.fp is FloatingPoint.STRICT and any(stmt.type in FLOATS for stmt in sums):
             continue
         each = registers(fused.row, lanes)

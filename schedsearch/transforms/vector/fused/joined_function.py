@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.transforms.vector.fused import snippets
@@ -117,12 +116,13 @@ class _JoinedFunction(Function):
                 yield f"{self.c.vec(kind)} {each} = {{0}};"
         for stmt in extremes:
             name = self.c.shared(stmt.buf, stmt.idx)
-            for self.c.chain in range(self.fused.chains):
+            for chain in range(self.fused.chains):
+                self.c.chain = chain
                 if self.c.walks[stmt.buf.uid] is Walk.COLUMN:
                     start = self.c.column(stmt.buf, stmt.idx)
                 else:
                     start = self.c.spread((self.c.element(stmt.buf, stmt.idx), stmt.type, False))[0]
-                register = extreme_register(name, self.c.chain)
+                register = extreme_register(name, chain)
                 yield f"{self.c.vec(stmt.type)} {register} = {start};"
         self.c.chain = 0
 
