@@ -21,7 +21,7 @@ from schedsearch.analysis.conversions import promoted
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.transforms.vector.fused import snippets
+from schedsearch.transforms.vector.fused import reverse, snippets
 from schedsearch.transforms.vector.fused.model import (
     LANE,
     Fused,
@@ -65,6 +65,9 @@ class Function:
         lanes = self.fused.lanes
         if self.fused.empty:  # masks are of one lane at least
             lines.append("    if (n < 1) return;")
+        for uid, op in enumerate(self.fused.operands if self.fused.backwards else ()):
+            if op.moves:
+                lines.append(f"    x{uid} += n + {op.box[-1] - 2};")
         for name, (kind, _) in self.sums.items():
             kept = self.sum_registers(name)
             lines += [f"    {self.c.vec(kind)} {each} = {{0}};" for each in kept]
@@ -258,9 +261,14 @@ class Function:
                 new = f"{self.c.vec(stmt.type)} sum = {text};"
                 return f"{{ {new} {keep}(sum); {register} = sum; }}"
             return f"{register} = {text};"
+        lanes, back = self.fused.lanes, self.fused.backwards
         if self.c.masked:
-            store = self.c.need(snippets.partial_store(stmt.type, self.fused.lanes), stmt.type)
+            partial = reverse.partial_store if back else snippets.partial_store
+            store = self.c.need(partial(stmt.type, lanes), stmt.type)
             return f"{store}({self.c.address(stmt.buf, stmt.idx)}, {text}, {self.c.count});"
+        if back:
+            store = self.c.need(reverse.store(stmt.type, lanes), stmt.type)
+            return f"{store}({self.c.address(stmt.buf, stmt.idx)}, {text});"
         return f"*({self.c.vec(stmt.type)}_u *)({self.c.address(stmt.buf, stmt.idx)}) = {text};"
 
 

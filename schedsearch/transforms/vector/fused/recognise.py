@@ -26,6 +26,7 @@ from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
 from schedsearch.core.functions import FUNCTIONS
+from schedsearch.transforms.vector.fused.backwards import mirrored
 from schedsearch.transforms.vector.fused.model import (
     COPY,
     LANE,
@@ -67,6 +68,8 @@ def fuse(
             return None
     if loop.parallel or not 2 <= lanes <= MAX_LANES or lanes & (lanes - 1):
         return None
+    mirror = mirrored(loop) if in_turn else None
+    loop = mirror or loop
     found = statements(loop)
     if found is None:
         return None
@@ -104,6 +107,10 @@ def fuse(
     fused = Fused(
         lanes, counted, operands, body, copies, counted and whole, chains, parts, recurrence=in_turn
     )
+    if mirror:
+        fused = replace(fused, backwards=True)
+        if any(op.places and op.moves for op in operands):
+            return None
     if any(stmt.type == "f16" for stmt in reduced(fused)):
         return None  # each addition rounds to f16
     if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
