@@ -104,6 +104,21 @@ def test_tails_of_an_instruction_that_no_call_runs_are_not_missed(
         assert coverage.verdict is Finding.PASSED, rewrite
 
 
+@pytest.mark.normal
+def test_registers_of_64_bytes_beside_an_array_on_the_stack(
+    builder: Builder, tmp_path: Path
+) -> None:
+    """gcc 12 places them wrongly where frames are kept after a return."""
+    procedure = source("narrow_rows").procs["columns"]
+    proc, own = mirror(procedure), procs.generate(procedure)
+    bench = prepare(proc, own, bind(proc, {"n": 100}), builder, tmp_path)
+    wide = replace(TARGET, vector_bits=512, vector_registers=32)
+    [rewrite] = select(["join_rows"])[0].rewrites(proc, wide)
+    code = procs.generate(apply(procedure, proc, rewrite))
+    memory, *_ = Inspector(proc, own, bench, builder).inspect(code)
+    assert memory.verdict is Finding.PASSED, memory.detail
+
+
 REDUCTIONS = [
     ("parallel_sums", "dot", "parallelize_reduction", ("r_parts[ip]", "r_parts[0]")),
     ("extremes", "spread", "vectorise_reduction", ("found[p]", "found[0]")),

@@ -95,6 +95,11 @@ def test_the_meaning_stays(name: str, target: Any, flags: list[str], tmp_path: P
         ("resonant", "*e = (a[6] + q[6] * *e) + p[6] * *c;", ""),
         ("halves_of_both", "double e = *(x1);", "double e = 0;"),
         ("fibonacci", "*e = *c, r[l]", "r[l]"),
+        ("from_the_end", "a, a, 7, 6, 5", "a, a, 7, 6, 6"),
+        ("from_the_end", "+= n + -1;", "+= n;"),
+        ("from_the_end", "r[l] = p[-l]", "r[l] = p[l]"),
+        ("from_the_end", "p[-l] = a[l]", "p[-l] = a[0]"),
+        ("second_order_from_the_end", "double e = *", "double e = 0 * *"),
     ],
 )
 def test_faults_are_found(name: str, right: str, fault: str, tmp_path: Path) -> None:

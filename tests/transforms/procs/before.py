@@ -161,6 +161,13 @@ def join_loops(n: size, x: f32[n + 4]):
 
 
 @proc
+def join_rows(s: f32[3], w: f32[100], A: f32[100, 3]):
+    for i in seq(0, 100):
+        for j in seq(0, 3):
+            s[j] += A[i, j] * w[i]
+
+
+@proc
 def lift_alloc(n: size, x: f32[n]):
     for i in seq(0, n):
         t: f32[8]

@@ -280,3 +280,43 @@ def no_values_of_other_lanes(n: size, y: f64[n + 1], x: f64[n], s: f64):
         s = 0.5 * s + x[j]
         y[j] = s + y[j + 1]
         y[j + 1] = s
+
+
+@proc
+def from_the_end(n: size, y: f32[n + 1], x: f32[n]):
+    for j in seq(0, n):
+        y[n - 1 - j] = 0.5 * y[n - j] + x[n - 1 - j]
+
+
+@proc
+def rows_from_the_end(n: size, f: f64, y: f64[3, n + 2], x: f64[3, n + 4], c: f64[3]):
+    for i in seq(0, 3):
+        for j in seq(0, n):
+            y[i, n - 1 - j] = f * y[i, n - j] + x[i, n + 1 - j] * c[i] - x[i, n + 3 - j]
+
+
+@proc
+def second_order_from_the_end(n: size, c: f64[3], y: f64[n + 2], x: f64[n]):
+    for j in seq(0, n):
+        y[n - 1 - j] = c[0] * y[n - j] + c[1] * y[n + 1 - j] + c[2] * x[n - 1 - j]
+
+
+@proc
+def scanned_from_the_end(n: size, y: f32[n], x: f32[n]):
+    s: f32
+    s = 0.0
+    for j in seq(0, n):
+        s += x[n - 1 - j]
+        y[n - 1 - j] = s
+
+
+@proc
+def no_way_back(n: size, y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[n - j] = 0.5 * y[n - 1 - j] + x[n - 1 - j]
+
+
+@proc
+def no_two_steps_back(n: size, y: f64[2 * n + 2], x: f64[n]):
+    for j in seq(0, n):
+        y[2 * n - 2 * j] = 0.5 * y[2 * n - 2 * j + 1] + x[n - 1 - j]

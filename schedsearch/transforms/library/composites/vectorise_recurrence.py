@@ -13,7 +13,8 @@ factors that are the same in all iterations: sweeps of Gauss-Seidel, filters, ru
 a scalar that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed of it. All else of
 the expression is computed for a whole register first. Then each lane adds those below it times
 powers of the factor, and one register waits for the one before it with one multiply-add instead of
-`lanes` times a whole expression.
+`lanes` times a whole expression. The loop may also go backwards through all of its arrays
+(`y[n - 2 - j] = 0.5 * y[n - 1 - j] + x[n - 2 - j]`), since Exo counts up only.
 
 The instruction is for one iteration at least; a loop that may have none is kept for that case.
 Powers of a factor are further from the order as written than a sum: only `fast` allows them. A
@@ -35,6 +36,7 @@ from schedsearch.transforms.blocks.skewing import may_be_long
 from schedsearch.transforms.blocks.vectors import use_instruction
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
+from schedsearch.transforms.vector.fused.backwards import mirrored
 from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
 from schedsearch.transforms.vector.fused.recurrences import recurrence
@@ -44,7 +46,7 @@ VERSION = 1
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        found = recurrence(loop.body, loop.iter)
+        found = recurrence((mirrored(loop) or loop).body, loop.iter)
         if found is None or not _allowed(target.fp, found.added):
             continue
         full = target.vector_bits // (8 * widest(loop.body))

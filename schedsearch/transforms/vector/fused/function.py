@@ -21,7 +21,7 @@ from schedsearch.analysis.conversions import promoted
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.transforms.vector.fused import snippets
+from schedsearch.transforms.vector.fused import reverse, snippets
 from schedsearch.transforms.vector.fused.model import (
     LANE,
     Fused,
@@ -40,11 +40,11 @@ from schedsearch.transforms.vector.fused.values import Value, Values, extreme_re
 
 def c_function(fused: Fused) -> str:
     """C text of the instruction's function, after the snippets that it uses."""
-    return _Function(fused, Values(fused)).text()
+    return Function(fused, Values(fused)).text()
 
 
 @dataclass
-class _Function:
+class Function:
     """The function of one instruction: `c` says its values, and `sums` in which type each sum is
     kept, and for which element."""
 
@@ -65,6 +65,9 @@ class _Function:
         lanes = self.fused.lanes
         if self.fused.empty:  # masks are of one lane at least
             lines.append("    if (n < 1) return;")
+        for uid, op in enumerate(self.fused.operands if self.fused.backwards else ()):
+            if op.moves:
+                lines.append(f"    x{uid} += n + {op.box[-1] - 2};")
         for name, (kind, _) in self.sums.items():
             kept = self.sum_registers(name)
             lines += [f"    {self.c.vec(kind)} {each} = {{0}};" for each in kept]
@@ -107,7 +110,7 @@ class _Function:
     def in_parts(self) -> str:
         """A function that has the instruction for one thread do each part of the iterations."""
         single = replace(self.fused, parts=1)
-        one = _Function(single, Values(single))
+        one = Function(single, Values(single))
         (extreme,) = reduced(self.fused)
         assert isinstance(extreme, q.Assign)
         text, uid = one.text(), extreme.buf.uid
@@ -258,9 +261,14 @@ class _Function:
                 new = f"{self.c.vec(stmt.type)} sum = {text};"
                 return f"{{ {new} {keep}(sum); {register} = sum; }}"
             return f"{register} = {text};"
+        lanes, back = self.fused.lanes, self.fused.backwards
         if self.c.masked:
-            store = self.c.need(snippets.partial_store(stmt.type, self.fused.lanes), stmt.type)
+            partial = reverse.partial_store if back else snippets.partial_store
+            store = self.c.need(partial(stmt.type, lanes), stmt.type)
             return f"{store}({self.c.address(stmt.buf, stmt.idx)}, {text}, {self.c.count});"
+        if back:
+            store = self.c.need(reverse.store(stmt.type, lanes), stmt.type)
+            return f"{store}({self.c.address(stmt.buf, stmt.idx)}, {text});"
         return f"*({self.c.vec(stmt.type)}_u *)({self.c.address(stmt.buf, stmt.idx)}) = {text};"
 
 

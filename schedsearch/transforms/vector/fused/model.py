@@ -11,6 +11,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.keys import digest
 from schedsearch.core.text import header
+from schedsearch.transforms.vector.fused.backwards import with_places
 from schedsearch.transforms.vector.registers import set_name
 
 MAX_PLACES = 8
@@ -19,6 +20,8 @@ MAX_PLACES = 8
 LANE = q.Var("l", -1)
 COPY = q.Var("v", -2)
 """Loop variables of instructions: over lanes, and around that over registers."""
+COUNT = q.Var("n", -3)
+"""How many iterations a counted instruction does."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,9 @@ class Fused:
     iteration, as in the first row of a triangle that ends before the diagonal. `recurrence`: each
     lane needs the result of the one before it (`recurrences.py`). `spare`: what registers hold
     beyond the iterations is of no use, so that it may become anything. `in_order`: compilers are to
-    add to registers one after the other, as it is written.
+    add to registers one after the other, as it is written. `row`: the instruction counts rows of so
+    many elements, and goes along them (`joined.py`). `backwards`: it goes backwards through memory,
+    and its body is that of the mirror image (`backwards.py`).
     """
 
     lanes: int
@@ -70,6 +75,8 @@ class Fused:
     recurrence: bool = False
     spare: bool = False
     in_order: bool = False
+    row: int = 0
+    backwards: bool = False
 
     def reads_whole(self, op: Operand) -> bool:
         """Whether an operand is read beyond the iterations that are done."""
@@ -151,6 +158,8 @@ def fused_name(fused: Fused) -> str:
     shape += " recurrence" * fused.recurrence
     shape += " spare" * fused.spare
     shape += " in order" * fused.in_order
+    shape += f" rows of {fused.row}" if fused.row else ""
+    shape += " backwards" * fused.backwards
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])
@@ -171,4 +180,13 @@ def _words(fused: Fused) -> Iterator[str]:
 
 def body_lines(fused: Fused) -> list[str]:
     """The statements of one iteration, in Exo's syntax."""
-    return [header(stmt) for stmt in fused.body]
+    if not fused.backwards:
+        return [header(stmt) for stmt in fused.body]
+
+    def place(buf: q.Var, idx: tuple[q.Affine, ...]) -> tuple[q.Affine, ...]:
+        if buf.uid >= len(fused.operands) or not fused.operands[buf.uid].moves:
+            return idx
+        first = fused.operands[buf.uid].box[-1] - 2 - idx[-1].const
+        return (*idx[:-1], q.affine(first, ((COUNT, 1), (LANE, -1))))
+
+    return [header(with_places(stmt, place)) for stmt in fused.body]

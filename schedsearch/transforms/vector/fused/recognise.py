@@ -26,6 +26,7 @@ from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
 from schedsearch.core.functions import FUNCTIONS
+from schedsearch.transforms.vector.fused.backwards import mirrored
 from schedsearch.transforms.vector.fused.model import (
     COPY,
     LANE,
@@ -67,14 +68,12 @@ def fuse(
             return None
     if loop.parallel or not 2 <= lanes <= MAX_LANES or lanes & (lanes - 1):
         return None
-    if not all(isinstance(stmt, q.Assign | q.Reduce | q.Alloc) for stmt in loop.body):
+    mirror = mirrored(loop) if in_turn else None
+    loop = mirror or loop
+    found = statements(loop)
+    if found is None:
         return None
-    simple = [stmt for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)]
-    allocs = [stmt for stmt in loop.body if isinstance(stmt, q.Alloc)]
-    if not simple or not all(_computable(stmt) for stmt in simple):
-        return None
-    if any(alloc.shape or alloc.type not in VECTORS for alloc in allocs):
-        return None
+    simple, allocs = found
     recurs = recurrence(loop.body, loop.iter) if in_turn and counted else None
     if in_turn and recurs is None:
         return None
@@ -97,22 +96,42 @@ def fuse(
             outer,
             recurs is not None and recurs.stmt.buf == buf,
         )
-        found = buf in arrays and as_operand(uid, arrays[buf], accesses, lanes)
-        if not found:
+        made = buf in arrays and as_operand(uid, arrays[buf], accesses, lanes)
+        if not made:
             return None
-        given[buf] = found
+        given[buf] = made
     for alloc in allocs:
         given[alloc.buf] = scalar(len(given))
-    body = tuple(_renamed(stmt, given) for stmt in loop.body)
+    body = tuple(renamed(stmt, given) for stmt in loop.body)
     operands = tuple(given[buf].operand for buf in buffers)
     fused = Fused(
         lanes, counted, operands, body, copies, counted and whole, chains, parts, recurrence=in_turn
     )
+    if mirror:
+        fused = replace(fused, backwards=True)
+        if any(op.places and op.moves for op in operands):
+            return None
     if any(stmt.type == "f16" for stmt in reduced(fused)):
         return None  # each addition rounds to f16
     if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
         return replace(fused, whole=False)
     return replace(fused, empty=fused.whole and _starts_empty(proc, loop))
+
+
+Simple = q.Assign | q.Reduce
+
+
+def statements(loop: q.For) -> tuple[list[Simple], list[q.Alloc]] | None:
+    """Those of a loop's body, and its scalars, if all have a vector form."""
+    if not all(isinstance(stmt, q.Assign | q.Reduce | q.Alloc) for stmt in loop.body):
+        return None
+    simple = [stmt for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)]
+    allocs = [stmt for stmt in loop.body if isinstance(stmt, q.Alloc)]
+    if not simple or not all(_computable(stmt) for stmt in simple):
+        return None
+    if any(alloc.shape or alloc.type not in VECTORS for alloc in allocs):
+        return None
+    return simple, allocs
 
 
 def _starts_empty(proc: q.Proc, loop: q.For) -> bool:
@@ -177,28 +196,28 @@ def _of_integers(call: q.Extern, stmt: q.Assign | q.Reduce) -> bool:
     return bool(function.whole) and (not function.own or kinds == {"i32"})
 
 
-def _renamed(stmt: q.Stmt, given: Mapping[q.Var, Given]) -> q.Stmt:
+def renamed(stmt: q.Stmt, given: Mapping[q.Var, Given]) -> q.Stmt:
     match stmt:
         case q.Assign() | q.Reduce():
             place = given[stmt.buf].access(stmt.idx)
-            return type(stmt)((), *place, _renamed_expr(stmt.rhs, given), stmt.type)
+            return type(stmt)((), *place, renamed_expr(stmt.rhs, given), stmt.type)
         case q.Alloc():
             return q.Alloc((), given[stmt.buf].name, stmt.type, (), "DRAM")
         case _:
             raise AssertionError(stmt)
 
 
-def _renamed_expr(expr: q.Expr, given: Mapping[q.Var, Given]) -> q.Expr:
+def renamed_expr(expr: q.Expr, given: Mapping[q.Var, Given]) -> q.Expr:
     match expr:
         case q.Read():
             return q.Read(*given[expr.buf].access(expr.idx), expr.type)
         case q.USub():
-            return q.USub(_renamed_expr(expr.arg, given), "")
+            return q.USub(renamed_expr(expr.arg, given), "")
         case q.BinOp():
-            sides = (_renamed_expr(expr.lhs, given), _renamed_expr(expr.rhs, given))
+            sides = (renamed_expr(expr.lhs, given), renamed_expr(expr.rhs, given))
             return q.BinOp(expr.op, *sides, "")
         case q.Extern():
-            return q.Extern(expr.name, tuple(_renamed_expr(a, given) for a in expr.args), "")
+            return q.Extern(expr.name, tuple(renamed_expr(a, given) for a in expr.args), "")
         case q.Const():
             return q.Const(expr.value, "")
         case _:
@@ -272,13 +291,13 @@ def _apart(accesses: ArrayAccesses) -> bool:
     if not accesses.writes:
         return True
     if not any(accesses.moves):
-        return _only_reduces(accesses)
+        return only_reduces(accesses)
     # All other variables are bound outside of the loop.
     boxes = [(box_of(place), Ranges()) for place in accesses.places]
     return separates(accesses.loop.iter, boxes, lambda atom: True)
 
 
-def _only_reduces(accesses: ArrayAccesses) -> bool:
+def only_reduces(accesses: ArrayAccesses) -> bool:
     """Whether all that the loop does with each element is to reduce into it, in one statement."""
     own = 0
     for stmt in accesses.writes:

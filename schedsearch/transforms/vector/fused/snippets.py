@@ -123,6 +123,13 @@ def after(kind: str, lanes: int) -> Snippet:
     return function(f"{vec}_after", vec, f"{vec} a, {ELEMENT_TYPES[kind].c} b", text)
 
 
+def rows_of(kind: str, lanes: int, row: int, start: int) -> Snippet:
+    """Each element for the lanes of its row; the first lane is number `start` of a row."""
+    vec = set_name(kind, lanes)
+    order = _shuffle((start + lane) // row for lane in range(lanes))
+    return function(f"{vec}_rows_of_{row}_{start}", vec, f"{vec} a", f"return {order};")
+
+
 def first(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes, 0 in the others."""
     vec = set_name(kind, lanes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,8 @@ from schedsearch.core.functions import FUNCTIONS
 from schedsearch.frontends.functions import module_text
 from schedsearch.transforms.vector.extension import define, execute, vector_set
 from schedsearch.transforms.vector.fused.function import c_function
+from schedsearch.transforms.vector.fused.joined import Walk, walks
+from schedsearch.transforms.vector.fused.joined_function import joined_function
 from schedsearch.transforms.vector.fused.model import (
     Fused,
     Operand,
@@ -63,10 +66,12 @@ def fused_source(fused: Fused) -> str:
             params += _place_params(uid, op)
             asserts += [f"    assert {condition}" for condition in _bounds(fused, uid, op)]
             continue
-        params.append(f"x{uid}: {_window(fused, op)} @ {_memory(fused, op)}")
-        if op.moves:
+        params.append(f"x{uid}: {_window(fused, uid, op)} @ {_memory(fused, op)}")
+        if op.moves or (fused.row and walks(fused)[uid] is Walk.COLUMN):
             asserts.append(f"    assert stride(x{uid}, {len(op.box) - 1}) == 1")
-    code = c_function(fused)
+        if op.moves and fused.row and walks(fused)[uid] is Walk.ALONG:
+            asserts.append(f"    assert stride(x{uid}, {len(op.box) - 2}) == {fused.row}")
+    code = joined_function(fused) if fused.row else c_function(fused)
     externs = [name for name in _externs(fused) if FUNCTIONS[name].own]
     return "\n".join(
         [
@@ -88,10 +93,11 @@ def fused_source(fused: Fused) -> str:
 
 
 def _loops(fused: Fused) -> list[str]:
-    lines = [f"for l in seq(0, {'n' if fused.counted else fused.lanes}):"]
-    lines += [f"    {line}" for line in body_lines(fused)]
-    if fused.copies > 1:
-        lines = [f"for v in seq(0, {fused.copies}):", *(f"    {line}" for line in lines)]
+    count = fused.row or ("n" if fused.counted else fused.lanes)
+    lines = [f"for l in seq(0, {count}):", *(f"    {line}" for line in body_lines(fused))]
+    if fused.copies > 1 or fused.row:
+        around = "n" if fused.row else fused.copies
+        lines = [f"for v in seq(0, {around}):", *(f"    {line}" for line in lines)]
     return [f"    {line}" for line in lines]
 
 
@@ -100,15 +106,33 @@ def _externs(fused: Fused) -> list[str]:
     return sorted({part.name for part in parts if isinstance(part, q.Extern)})
 
 
-def _window(fused: Fused, op: Operand) -> str:
+def _window(fused: Fused, uid: int, op: Operand) -> str:
     if not op.box:
         return op.type
     extents = [str(extent) for extent in op.box]
+    if fused.row:
+        return f"[{op.type}][{', '.join(_of_rows(fused, uid, op))}]"
     if op.moves:
         span = op.box[-1] - 1
         counted = fused.counted and not fused.reads_whole(op)
         extents[-1] = (f"n + {span}" if span else "n") if counted else str(fused.lanes + span)
     return f"[{op.type}][{', '.join(extents)}]"
+
+
+def _of_rows(fused: Fused, uid: int, op: Operand) -> Iterator[str]:
+    """The extents of an operand of joined rows."""
+    last, walk = len(op.box) - 1, walks(fused)[uid]
+    lengths = {
+        Walk.FLAT: {last: f"{fused.row} * n"},
+        Walk.ROW: {last: "n"},
+        Walk.ALONG: {last - 1: "n", last: str(fused.row)},
+    }
+    for dim, extent in enumerate(op.box):
+        length = lengths.get(walk, {}).get(dim)
+        if length is None:
+            yield str(extent)
+        else:
+            yield f"{length} + {extent - 1}" if extent > 1 else length
 
 
 def _place_params(uid: int, op: Operand) -> list[str]:

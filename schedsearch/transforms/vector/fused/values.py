@@ -8,7 +8,7 @@ from functools import partial
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.transforms.vector.fused import snippets
+from schedsearch.transforms.vector.fused import reverse, snippets
 from schedsearch.transforms.vector.fused.elementary import elementary
 from schedsearch.transforms.vector.fused.extremes import composed
 from schedsearch.transforms.vector.fused.model import LANE, Fused, by_value, place_of, strides
@@ -111,6 +111,11 @@ class Values:
         address = self.address(read.buf, read.idx)
         if LANE not in q.expr_vars(read.idx[-1]):
             return f"(*({address}))", kind, False
+        if self.fused.backwards:
+            helper = reverse.partial_load if self.masked else reverse.load
+            count = f", {self.count}" * self.masked
+            load = self.need(helper(kind, self.fused.lanes), kind)
+            return f"{load}({address}{count})", kind, True
         if self.masked and not self.fused.reads_whole(op):
             load = self.need(snippets.partial_load(kind, self.fused.lanes), kind)
             return f"{load}({address}, {self.count})", kind, True
@@ -129,6 +134,9 @@ class Values:
         for dim in strides(op):
             if idx[dim].const:
                 parts.append(f"{idx[dim].const} * x{buf.uid}_s{dim}")
+        if self.fused.backwards and op.moves:
+            lane = " + l" * (LANE in q.expr_vars(idx[-1]))
+            return f"{' + '.join(parts)} - ({idx[-1].const}{lane})"
         if idx and idx[-1].const:
             parts.append(str(idx[-1].const))
         if self.chain and idx and LANE in q.expr_vars(idx[-1]):
