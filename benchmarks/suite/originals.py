@@ -15,7 +15,7 @@ _SECONDS = 60.0
 
 def preprocessed(original: Original, builder: Builder) -> GeneratedC:
     """By the builder's compiler and flags, on which headers depend. Raises UserError."""
-    flags = compile_flags(builder.flags, original.text)
+    flags = compile_flags(builder.flags, original.text, builder.compiler.kind)
     folders = [f"-I{each}" for each in original.include]
     command = [builder.compiler.path, *flags, *folders, "-E", "-P", "-x", "c", "-"]
     done = run_group(command, text=original.text, timeout_s=_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import changes_values
+from schedsearch.core.isa import X86
 
 COMPILE_WITH = "compile_with"
 """The rewrite that sets build options; it leaves the procedure as it is."""
@@ -52,11 +54,19 @@ WRAP = "-fwrapv"
 them, and compilers at -O3 take `x + y > x` for `y > 0`."""
 
 _INTEGERS = re.compile(r"\bu?int(8|16|32)_t\b")
+_QUOTIENT = re.compile(r"\bfloat\b.* / ", re.DOTALL)
 
 
-def compile_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
-    """All that C `source` is compiled with, measured or by its user; `flags` are `Build.flags`."""
-    return (*flags, *ALWAYS, *wrapping(source), *_openmp(source))
+_FULL_QUOTIENTS = {"gcc": "-mno-recip", "clang": "-mrecip=none"}
+"""With -ffast-math compilers for x86 compute quotients of f32 in vectors as products with a
+reciprocal, by Newton's method. For an infinite divisor that is NaN, and `1 / (1 + expf(-x))` has
+one for finite `x`, where the result is 0."""
+
+
+def compile_flags(flags: tuple[str, ...], source: str, compiler: str) -> tuple[str, ...]:
+    """All that C `source` is compiled with, measured or by its user: `flags` are `Build.flags`,
+    `compiler` is the kind of the compiler."""
+    return (*flags, *ALWAYS, *by_text(flags, source, compiler), *_openmp(source))
 
 
 def link_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
@@ -68,9 +78,19 @@ def link_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
     return (*(flag for flag in flags if not changes_values(flag)), *_openmp(source))
 
 
-def wrapping(source: str) -> tuple[str, ...]:
-    """What C with integers as data is compiled with. Sizes are `int_fast32_t`."""
-    return (WRAP,) if _INTEGERS.search(source) else ()
+def by_text(flags: tuple[str, ...], source: str, compiler: str) -> tuple[str, ...]:
+    """Options that what is in C `source` needs: integers as data (sizes are `int_fast32_t`), and
+    quotients of floats."""
+    own = (WRAP,) if _INTEGERS.search(source) else ()
+    if "-ffast-math" in flags and _for_x86(flags) and _QUOTIENT.search(source):
+        own = (*own, _FULL_QUOTIENTS[compiler])
+    return own
+
+
+def _for_x86(flags: tuple[str, ...]) -> bool:
+    machines = [flag for flag in flags if flag.startswith("-march=")]
+    here = platform.machine() == X86
+    return any("x86" in flag for flag in machines) or ("-march=native" in machines and here)
 
 
 def _openmp(source: str) -> tuple[str, ...]:

@@ -141,9 +141,10 @@ def _entry(fields: Fields) -> LockEntry:
 def _compiled(entry: LockEntry, code: GeneratedC) -> str:
     """A comment for readers: check gives a compiler nothing of a lock file but the C."""
     target = entry.target
-    compiler = choose_compiler((target.compiler, *target.other_compilers), code.build)
-    flags = compile_flags(code.build.flags(target.flags), code.source)
-    return f"# {_compiler_text(compiler or target.compiler)}: {' '.join(flags)}"
+    found = choose_compiler((target.compiler, *target.other_compilers), code.build)
+    compiler = found or target.compiler
+    flags = compile_flags(code.build.flags(target.flags), code.source, compiler.kind)
+    return f"# {_compiler_text(compiler)}: {' '.join(flags)}"
 
 
 def _code(fields: Fields, workload: Workload, keys: Keys, trace: Trace) -> GeneratedC:

@@ -13,7 +13,7 @@ from typing import Any
 
 from schedsearch.analysis.conversions import truncated
 from schedsearch.core import ast as q
-from schedsearch.core.build import COMPILERS, Build
+from schedsearch.core.build import COMPILERS, Build, by_text
 from schedsearch.core.decision import decide
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, PeerComparison, Target
@@ -209,8 +209,10 @@ def _compiled(request: str, kernel: Kernel) -> Peer:
     if kernel.target.threads > 1:
         flags = kernel.target.flags
     builder = Builder(compiler, flags, kernel.cache)
-    built = builder.build(as_experts_compile(kernel.code), _BUILD_S)
+    code = as_experts_compile(kernel.code)
+    built = builder.build(code, _BUILD_S)
     if isinstance(built, Failure):
         raise PeerError(f"{compiler.kind} does not compile it: {built.message}")
+    flags = (*flags, *by_text(flags, code.source, compiler.kind))
     how = f"the C as written, restrict added, {compiler.kind} {compiler.version} {' '.join(flags)}"
     return Peer(request, What("native", kernel.code.proc, built.path, context=True), how)

@@ -112,7 +112,8 @@ def build_facts(kernel: Kernel, name: str) -> list[str]:
     flags = code.build.flags(kernel.target.flags)
     compiler = kernel.target.compiler_for(code.build)
     command = (compiler and (Path(compiler.path).name or compiler.kind)) or code.build.compiler
-    compiling = [command, *compile_flags(flags, code.source), "-c", f"{name}.c"]
+    kind = compiler.kind if compiler else code.build.compiler
+    compiling = [command, *compile_flags(flags, code.source, kind), "-c", f"{name}.c"]
     linking = [command, *link_flags(flags, code.source), "-shared", f"{name}.o"]
     found = [
         kernel.verdict,

@@ -40,9 +40,11 @@ def test_integers_wrap_at_the_level_that_kernels_are_built_with() -> None:
 
 
 def test_c_with_integers_as_data_is_compiled_to_wrap() -> None:
-    assert WRAP in compile_flags((), "void f(void *ctxt, int_fast32_t n, const int32_t* x)")
-    assert WRAP in compile_flags((), "uint8_t t;")
-    assert WRAP not in compile_flags((), "void f(void *ctxt, int_fast32_t n, const float* x)")
+    assert WRAP in compile_flags((), "void f(void *ctxt, int_fast32_t n, const int32_t* x)", "gcc")
+    assert WRAP in compile_flags((), "uint8_t t;", "gcc")
+    assert WRAP not in compile_flags(
+        (), "void f(void *ctxt, int_fast32_t n, const float* x)", "gcc"
+    )
 
 
 # -- Python's numbers, which take the type of what they meet ---------------------------------------

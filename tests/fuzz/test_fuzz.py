@@ -90,8 +90,6 @@ own are compared with their meaning:
 `test_block_edges.py`, `test_block_elimination.py`, `test_block_solve.py`, `test_cut_apart.py`,
 `test_cut_borders.py`, `test_cut_taps.py`, `test_cut_triangle.py`, `test_divide_by_period.py`,
 `test_factor_sum.py`, `test_fold_operand.py`, `test_hoist_temporary.py`,
-`test_interchange_triangle.py`, `test_isolate_sum.py`, `test_make_planar.py`, `test_skew.py`,
-`test_fold_operand.py`, `test_hoist_temporary.py`,
 `test_interchange_triangle.py`, `test_isolate_sum.py`, `test_join_rows.py`,
 `test_make_planar.py`, `test_skew.py`,
 `test_split_sum.py`, `test_transpose.py`, `test_turn_result.py`, `test_vectorise_recurrence.py`,

@@ -130,6 +130,16 @@ def test_what_a_replay_passed_is_measured_last() -> None:
     assert strategy.ask_expand(4) == ["f"]
 
 
+def test_the_end_of_the_normal_form_is_looked_through_before_what_is_on_the_way() -> None:
+    """Attention got its blocks, and no compiler was asked for vectors of exponentials in them."""
+    strategy = Told("best-first", 4)
+    way = (ROOT, Child("f", split(4), predicted=5.0)), ("f", Child("e", split(8), predicted=0.1))
+    strategy.tell(Replayed(way, "e"))
+    strategy.ask_expand(1)
+    strategy.tell(Measured("e", 1.1))
+    assert strategy.ask_expand(2) == ["e", "f"]
+
+
 def test_what_opens_the_best_way_is_worth_what_was_found_on_it() -> None:
     """`n` is not measured. What `b` reached below it makes its other children worth more than those
     of `a`."""

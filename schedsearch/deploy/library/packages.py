@@ -139,7 +139,7 @@ def _described(variant: Variant) -> dict[str, Any]:
         "only_for": dict(variant.fixed),
         "one_call_at_a_time": variant.static,
         "compiler": f"{variant.compiler.kind} {variant.compiler.version}",
-        "flags": list(compile_flags(variant.flags, variant.code.source)),
+        "flags": list(compile_flags(variant.flags, variant.code.source, variant.compiler.kind)),
         "machine_code": variant.machine_code,
         "verified": {"cases": variant.cases, "caveats": list(variant.caveats)},
         "schedule": None

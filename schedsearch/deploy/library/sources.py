@@ -53,7 +53,9 @@ def commands(name: str, procs: Sequence[Packed]) -> dict[str, tuple[str, ...]]:
     found = {f"{name}.c": (*CHOOSING_FLAGS, "-DNDEBUG")}
     for proc in procs:
         for each in proc.variants:
-            found[f"{symbol(name, proc, each)}.c"] = compile_flags(each.flags, each.code.source)
+            found[f"{symbol(name, proc, each)}.c"] = compile_flags(
+                each.flags, each.code.source, each.compiler.kind
+            )
     return found
 
 
@@ -80,7 +82,7 @@ def environment_name(name: str) -> str:
 
 
 def _variant(name: str, proc: Packed, variant: Variant) -> str:
-    options = " ".join(compile_flags(variant.flags, variant.code.source))
+    options = " ".join(compile_flags(variant.flags, variant.code.source, variant.compiler.kind))
     own = symbol(name, proc, variant)
     return (
         f"/* {_origin(variant)}. Compile with:\n * {options} */\n"

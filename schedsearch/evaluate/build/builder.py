@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from schedsearch.core.build import ALWAYS, compile_flags, link_flags, wrapping
+from schedsearch.core.build import ALWAYS, by_text, compile_flags, link_flags
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import (
@@ -89,7 +89,7 @@ class Builder:
                 f"install it, or build with {self.compiler.kind} something else",
             )
         flags = code.build.flags(self.flags)
-        own = self._key(compiler, (*flags, *wrapping(code.source)))
+        own = self._key(compiler, (*flags, *by_text(flags, code.source, compiler.kind)))
         key = digest_of([own, code.key, code.header, code.source])
         library = self.cache_dir / key[:2] / f"{key}.so"
         binary_key = _intact(library)
@@ -115,7 +115,7 @@ class Builder:
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             object_file, linked = Path(scratch, "kernel.o"), Path(scratch, "kernel.so")
             compile_args: list[str | Path] = [
-                *compile_flags(flags, text),
+                *compile_flags(flags, text, compiler.kind),
                 _FEW_ERRORS[compiler.kind],
                 "-c",
                 "-x",
@@ -153,7 +153,7 @@ class Builder:
         assert compiler is not None, "it has built it"
         with tempfile.TemporaryDirectory() as scratch:
             object_file = Path(scratch, "kernel.o")
-            flags = compile_flags(code.build.flags(self.flags), code.source)
+            flags = compile_flags(code.build.flags(self.flags), code.source, compiler.kind)
             args: list[str | Path] = [*flags, _LINE_TABLES, "-c", "-x", "c", "-", "-o", object_file]
             text = f"{code.header}\n{code.source}"
             failure = _run(compiler, args, text, scratch, timeout_s)
@@ -171,14 +171,20 @@ class Builder:
         flags = (*flags, f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all")
         if "address" in sanitizers and self.compiler.kind == "gcc":
             flags = (*flags, _NO_OTHER_STACK)
-        own = (*flags, *wrapping(code.source))
+        own = (*flags, *by_text(flags, code.source, self.compiler.kind))
         key = digest_of([self.key, own, code.key, code.header, code.source])
         library = self.cache_dir / key[:2] / f"{key}.so"
         if _intact(library) is None:
             library.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
                 object_file, linked = f"{scratch}/kernel.o", f"{scratch}/kernel.so"
-                compiling = [*compile_flags(flags, code.source), "-c", "-x", "c", "-"]
+                compiling = [
+                    *compile_flags(flags, code.source, self.compiler.kind),
+                    "-c",
+                    "-x",
+                    "c",
+                    "-",
+                ]
                 linking = [f"-fsanitize={sanitizers}", "-shared", object_file, "-lm"]
                 compile_ = [*compiling, "-o", object_file], f"{code.header}\n{code.source}"
                 failure = _run(self.compiler, *compile_, scratch, timeout_s)

@@ -117,9 +117,12 @@ class BestFirst:
                 self._written.setdefault(dict(node.rewrite.args).get("compiler"), node)
 
     def measured(self, node: Node) -> None:
-        self._passed += self._held  # what they are worth shows at their end
-        self._ahead.add(self._held)
-        self._held = []
+        if (
+            self._held
+        ):  # what they are worth shows at their end, which is looked through before them
+            self._passed += self._held
+            self._ahead.add(self._held)
+            self._held, self._look_ahead = [], True
         if node.value is None:
             return
         if node.parent is not None:
