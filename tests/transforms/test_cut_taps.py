@@ -26,6 +26,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "dilated": [{"n": 1, "c": 1}, {"n": 6, "c": 3}],
     "strided": [{"n": 1}, {"n": 2}, {"n": 6}],
     "triangle": [{}],
+    "one_by_one": [{"n": 1, "m": 1, "c": 1}, {"n": 2, "m": 1, "c": 3}, {"n": 4, "m": 5, "c": 2}],
+    "inner_first": [{"n": 1, "c": 1}, {"n": 5, "c": 3}],
 }
 
 
@@ -43,7 +45,11 @@ def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "taps"), [("places", 9), ("channels", 9), ("dilated", 3), ("strided", 5)]
+    ("name", "taps"),
+    [
+        *(("places", 9), ("channels", 9), ("dilated", 3), ("strided", 5)),
+        *(("one_by_one", 9), ("inner_first", 3)),
+    ],
 )
 def test_every_tap_is_a_nest_without_conditions(name: str, taps: int) -> None:
     ast = cut(name)[1].ast
@@ -57,7 +63,7 @@ def test_places_that_a_tap_does_not_reach_are_left_out() -> None:
     assert ends == [("2", "n + 4"), ("0", "n + 4"), ("0", "n + 2")]
 
 
-@pytest.mark.parametrize("name", ["by_thirds", "too_short", "of_one"])
+@pytest.mark.parametrize("name", ["by_thirds", "too_short", "of_one", "with_others"])
 def test_others_stay(name: str) -> None:
     assert not list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))
 

@@ -123,6 +123,13 @@ def clear(n: size, x: [f32][n]):
 
 
 @proc
+def inline_all(x: f32[8, 8]):
+    for i in seq(0, 8):
+        w = x[i, 0:8]
+        clear(8, w)
+
+
+@proc
 def inline_call(x: f32[8, 8]):
     for i in seq(0, 8):
         clear(8, x[i, 0:8])
