@@ -353,6 +353,16 @@ def specialise(n: size, x: f32[n]):
 
 
 @proc
+def inline_term(D: f32[6, 8], X: f32[6, 4], Y: f32[8, 4]):
+    for i in seq(0, 6):
+        for j in seq(0, 8):
+            for k in seq(0, 4):
+                t: f32
+                t = X[i, k] - Y[j, k]
+                D[i, j] += t * t
+
+
+@proc
 def inline_value(n: size, x: f32[n], y: f32[n]):
     t: f32[n]
     for i in seq(0, n):

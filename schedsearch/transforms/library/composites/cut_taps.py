@@ -100,7 +100,7 @@ def _around(proc: q.Proc, stmt: q.Stmt) -> tuple[list[q.For], list[q.If]]:
         guard = proc.by_path.get(outermost.path[:-1])
         if not isinstance(guard, q.If) or q.expr_vars(guard.cond) <= sizes_of(proc):
             return loops, guards
-        if guard.orelse or any(len(each.body) > 1 for each in (guard, *loops)):
+        if guard.orelse or len(guard.body) > 1 or any(len(loop.body) > 1 for loop in loops):
             return loops, guards
         guards.insert(0, guard)
         stmt = guard

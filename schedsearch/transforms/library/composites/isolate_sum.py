@@ -86,7 +86,7 @@ def _sums(proc: q.Proc) -> Iterator[_Sum]:
         if not isinstance(stmt, q.Assign | q.Reduce) or reduction(stmt) is None:
             continue
         direct = without_temporaries(proc, stmt) if isinstance(stmt, q.Assign) else None
-        loops = _wanted(proc, direct or stmt)
+        loops = loops_wanted(proc, direct or stmt)
         whole = direct is not None
         temporaries = tuple(_in_the_way(stmt, loops[: len(loops) - whole]))
         if temporaries and _expandable(temporaries, loops, ranges):
@@ -102,7 +102,7 @@ def _expandable(temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges
     return constant and indices and sizes and all(each.mem == "DRAM" for each in temporaries)
 
 
-def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
+def loops_wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
     """The innermost loops around a sum, or around conditions that it alone depends on, in which
     each operand is used for several elements of a result of two dimensions or more; none if there
     are none. With those around them that the conditions are about, as the rows of an image are."""
