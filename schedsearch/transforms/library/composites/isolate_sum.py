@@ -32,9 +32,9 @@ for i in seq(0, n):                        for i in seq(0, n):
                                                            y[k, j] += x[i, k] * w[i, j]
 ```
 
-Temporaries whose rows are less than `short` have their own dimensions first: four gates of a cell are
-four arrays, not quarters of registers. A scalar that such a sum shares with the rest, as `t = a * w[i, j]` before the loop over `k`, gets
-an element for every iteration here, too.
+A scalar that such a sum shares with the rest, as `t = a * w[i, j]` before the loop over `k`, gets
+an element for every iteration here, too. Temporaries whose rows are less than `short` have their
+own dimensions first: the four gates of a cell are arrays then, not quarters of registers.
 """
 
 from __future__ import annotations
