@@ -97,7 +97,7 @@ def _sums(proc: q.Proc) -> Iterator[_Sum]:
             yield _Sum(stmt, loops, whole, temporaries)
 
 
-def _is_short(temporary: q.Alloc, width: ArgValue) -> bool:
+def _is_short(temporary: q.Alloc, width: int) -> bool:
     """Whether the rows of a temporary are constant, and shorter than a register of that width."""
     rows = temporary.shape[-1:]
     return all(each.is_const and each.const < width for each in rows) and bool(rows)
