@@ -16,7 +16,7 @@ from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, only, source
 
 PROCEDURES = source("terms").procs
-BLOCK, TERM, ISOLATE = select(["block_all", "inline_term", "isolate_sum"])
+BLOCK, FOLD, TERM, ISOLATE = select(["block_all", "fold_sums", "inline_term", "isolate_sum"])
 
 SIZES = [{"n": n, "m": m, "d": d} for n, m, d in ((1, 1, 1), (5, 9, 3), (19, 40, 7))]
 
@@ -25,7 +25,7 @@ def blocked(name: str) -> list[tuple[Trace, State]]:
     """What each of the rewrites to the blocks makes of the procedure, as far as they are needed."""
     procedure, trace = PROCEDURES[name], Trace()
     found = []
-    for transform in (TERM, ISOLATE, BLOCK):
+    for transform in (FOLD, TERM, ISOLATE, BLOCK):
         for rewrite in list(transform.rewrites(mirror(procedure), TARGET))[:1]:
             procedure = apply(procedure, mirror(procedure), rewrite)
             trace = trace.then(rewrite)
@@ -34,7 +34,7 @@ def blocked(name: str) -> list[tuple[Trace, State]]:
 
 
 @pytest.mark.normal
-@pytest.mark.parametrize("name", ["squares", "magnitudes", "above", "bent"])
+@pytest.mark.parametrize("name", ["squares", "magnitudes", "above", "bent", "assigned"])
 def test_the_meaning_stays_and_no_sum_is_left_in_memory(name: str, tmp_path: Path) -> None:
     states = blocked(name)
     assert states[-1][0].steps[-1].transform == "block_all"
@@ -50,6 +50,11 @@ def test_a_chain_of_scalars_is_one_expression() -> None:
 @pytest.mark.parametrize("name", ["above", "converted", "used_once", "used_later"])
 def test_others_stay(name: str) -> None:
     assert not list(TERM.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+
+@pytest.mark.parametrize("name", ["running", "above"])
+def test_what_is_no_sum_or_is_one_stays(name: str) -> None:
+    assert not list(FOLD.rewrites(mirror(PROCEDURES[name]), TARGET))
 
 
 def test_hostile_places_are_refused() -> None:

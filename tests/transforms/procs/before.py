@@ -109,6 +109,14 @@ def fold_into_reduce(n: size, x: f32[n], y: f32[n]):
 
 
 @proc
+def fold_sums(y: f32[8, 8], x: f32[8, 4], w: f32[4, 8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            for k in seq(0, 4):
+                y[i, j] = x[i, k] * w[k, j] + y[i, j]
+
+
+@proc
 def fuse(n: size, x: f32[n], y: f32[n]):
     for i in seq(0, n):
         x[i] = 1.0

@@ -48,6 +48,27 @@ def bent(n: size, m: size, d: size, X: f32[n, d], Y: f32[d, m], D: f32[n, m]):
 
 
 @proc
+def assigned(n: size, m: size, d: size, X: f32[n, d], Y: f32[d, m], D: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            s: f32
+            s = D[i, j]
+            for k in seq(0, d):
+                p: f32
+                p = X[i, k] * Y[k, j]
+                s = s + p
+            D[i, j] = s * 0.5
+
+
+@proc
+def running(n: size, x: f32[n + 1], y: f32[n], s: f32[1]):
+    for i in seq(0, n):
+        x[i + 1] = x[i + 1] + x[i]
+        y[i] = y[i] + 1.0
+        s[0] = s[0] + s[0]
+
+
+@proc
 def converted(n: size, m: size, d: size, X: i8[n, d], Y: i8[m, d], D: i32[n, m]):
     for i in seq(0, n):
         for j in seq(0, m):
