@@ -9,9 +9,10 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.text import show_affine
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.library.composites.cut_taps import windows
+from schedsearch.transforms.registry import apply, label, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, only, source
@@ -33,7 +34,9 @@ SIZES: dict[str, list[dict[str, int]]] = {
 
 def cut(name: str, fp: FloatingPoint = FloatingPoint.FAST) -> tuple[Trace, State]:
     before = PROCEDURES[name]
-    [rewrite, *_] = CUT.rewrites(mirror(before), TARGET)
+    [window, *_] = windows(mirror(before))
+    guard = window.guards[0]
+    rewrite = Rewrite("cut_taps", 1, guard.path, label(guard), ())
     after = apply(before, mirror(before), rewrite, fp)
     return Trace((rewrite,)), State(after, mirror(after))
 
@@ -61,6 +64,13 @@ def test_places_that_a_tap_does_not_reach_are_left_out() -> None:
     loops = [s for s in q.walk(cut("dilated")[1].ast.body) if isinstance(s, q.For)]
     ends = [(show_affine(s.lo), show_affine(s.hi)) for s in loops if s.iter.name == "i"]
     assert ends == [("2", "n + 4"), ("0", "n + 4"), ("0", "n + 2")]
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("places", True), ("inner_first", True), ("one_by_one", False)]
+)
+def test_open_sizes_have_few_taps(name: str, wanted: bool) -> None:
+    assert bool(list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))) is wanted
 
 
 @pytest.mark.parametrize("name", ["by_thirds", "too_short", "of_one", "with_others"])

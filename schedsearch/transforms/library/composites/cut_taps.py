@@ -41,22 +41,31 @@ NORMAL_FORM = 2
 MAX_TAPS = 49
 """Of a window of 7 x 7: each is a nest of its own."""
 
+MAX_OPEN = 1
+MAX_TAPS_OPEN = 5
+"""Where several sizes of the result are open every nest has edges: three blocks instead of one.
+Nine taps took 43 s, and more edits than Exo can forward cursors through."""
+
 
 @dataclass(frozen=True)
 class _Window:
-    """Conditions around a sum, the loops around it and those over taps, all the outermost first."""
+    """Conditions around a sum, the loops around it and those over taps, all the outermost first;
+    and how many of those that move the result have no constant length."""
 
     guards: tuple[q.If, ...]
     loops: tuple[q.For, ...]
     taps: tuple[q.For, ...]
+    open: int
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    for found in _windows(proc):
-        yield found.guards[0], {}
+    for found in windows(proc):
+        few = prod(tap.extent or 0 for tap in found.taps) <= MAX_TAPS_OPEN
+        if few or found.open <= MAX_OPEN:
+            yield found.guards[0], {}
 
 
-def _windows(proc: q.Proc) -> Iterator[_Window]:
+def windows(proc: q.Proc) -> Iterator[_Window]:
     for stmt in q.walk(proc.body):
         if isinstance(stmt, q.Reduce) and (found := _window(proc, stmt)) is not None:
             yield found
@@ -85,7 +94,8 @@ def _window(proc: q.Proc, stmt: q.Reduce) -> _Window | None:
         cuts = _cuts(guards, around, values)
         if cuts is None or not all(_enough(cut, ranges) for cut in cuts):
             return None
-    return _Window(tuple(guards), tuple(around), taps)
+    unknown = sum(loop.extent is None for loop in around if loop.iter in kept)
+    return _Window(tuple(guards), tuple(around), taps, unknown)
 
 
 def _around(proc: q.Proc, stmt: q.Stmt) -> tuple[list[q.For], list[q.If]]:
@@ -147,7 +157,7 @@ def _enough(cut: _Cut, ranges: Ranges) -> bool:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    found = next((each for each in _windows(ast) if each.guards[0].path == path), None)
+    found = next((each for each in windows(ast) if each.guards[0].path == path), None)
     if found is None:
         raise RewriteError("there is no window with taps that are outside")
     p = Cursors((yield None))
