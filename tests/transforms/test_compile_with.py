@@ -143,6 +143,14 @@ def test_functions_are_computed_in_the_type_of_their_argument_if_results_may_dif
             apply(single, mirror(single), given, fp)
 
 
+def test_functions_of_f16_have_no_generic_header(tmp_path: Path) -> None:
+    halves = "@proc\ndef halves(x: f16[8], y: f32[8]):\n    for i in seq(0, 8):\n        "
+    text = ROOTS + f"\n\n{halves}x[i] = sqrt(x[i])\n        y[i] = sqrt(y[i])\n"
+    (tmp_path / "halves.py").write_text(text)
+    ast = mirror(load_source(tmp_path / "halves.py").procs["halves"])
+    assert TYPE_GENERIC not in [build.options for build in builds_of(ast, TWO)]
+
+
 @pytest.mark.skipif(not shutil.which("gcc") or platform.machine() != "x86_64", reason="gcc on x86")
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_no_f64_is_left_in_the_machine_code(compiler: str, tmp_path: Path) -> None:

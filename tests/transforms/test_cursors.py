@@ -10,6 +10,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.speed import forwarding
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import run_op
 from schedsearch.transforms.registry import apply, registry
@@ -26,6 +27,15 @@ def do(p: Cursors, name: str, *args: object, **kwargs: object) -> None:
     assert op is not None
     with pytest.raises(StopIteration):
         steps.send(run_op(p.procedure, op))
+
+
+def test_what_exo_cannot_forward_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = nest()
+    loop = p.at((0,))
+    do(p, "divide_loop", loop, 2, ("a", "b"), perfect=True)
+    monkeypatch.setattr(forwarding, "MOST_EDITS", 1)
+    with pytest.raises(RewriteError, match="more than Exo can forward"):
+        p.path(loop)
 
 
 def test_a_loop_is_found_where_operators_have_moved_it() -> None:

@@ -9,9 +9,10 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.text import show_affine
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.library.composites.cut_taps import windows
+from schedsearch.transforms.registry import apply, label, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, only, source
@@ -26,12 +27,16 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "dilated": [{"n": 1, "c": 1}, {"n": 6, "c": 3}],
     "strided": [{"n": 1}, {"n": 2}, {"n": 6}],
     "triangle": [{}],
+    "one_by_one": [{"n": 1, "m": 1, "c": 1}, {"n": 2, "m": 1, "c": 3}, {"n": 4, "m": 5, "c": 2}],
+    "inner_first": [{"n": 1, "c": 1}, {"n": 5, "c": 3}],
 }
 
 
 def cut(name: str, fp: FloatingPoint = FloatingPoint.FAST) -> tuple[Trace, State]:
     before = PROCEDURES[name]
-    [rewrite, *_] = CUT.rewrites(mirror(before), TARGET)
+    [window, *_] = windows(mirror(before))
+    guard = window.guards[0]
+    rewrite = Rewrite("cut_taps", 1, guard.path, label(guard), ())
     after = apply(before, mirror(before), rewrite, fp)
     return Trace((rewrite,)), State(after, mirror(after))
 
@@ -43,7 +48,11 @@ def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "taps"), [("places", 9), ("channels", 9), ("dilated", 3), ("strided", 5)]
+    ("name", "taps"),
+    [
+        *(("places", 9), ("channels", 9), ("dilated", 3), ("strided", 5)),
+        *(("one_by_one", 9), ("inner_first", 3)),
+    ],
 )
 def test_every_tap_is_a_nest_without_conditions(name: str, taps: int) -> None:
     ast = cut(name)[1].ast
@@ -57,7 +66,14 @@ def test_places_that_a_tap_does_not_reach_are_left_out() -> None:
     assert ends == [("2", "n + 4"), ("0", "n + 4"), ("0", "n + 2")]
 
 
-@pytest.mark.parametrize("name", ["by_thirds", "too_short", "of_one"])
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("places", True), ("inner_first", True), ("one_by_one", False)]
+)
+def test_open_sizes_have_few_taps(name: str, wanted: bool) -> None:
+    assert bool(list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))) is wanted
+
+
+@pytest.mark.parametrize("name", ["by_thirds", "too_short", "of_one", "with_others"])
 def test_others_stay(name: str) -> None:
     assert not list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))
 

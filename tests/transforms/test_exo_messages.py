@@ -102,3 +102,20 @@ def test_what_nobody_knows_is_not_printed(dump: str) -> None:
 def test_other_errors_are_named() -> None:
     assert said(KeyError("x")) == "KeyError: 'x'"
     assert said(AssertionError()) == "AssertionError:"
+
+
+@pytest.mark.parametrize(
+    ("argument", "fits"), [("-2.0 * y[0]", False), ("1.0 - y[0]", False), ("-y[0] + 1.0", True)]
+)
+def test_an_argument_of_a_function_does_not_begin_with_a_number(
+    argument: str, fits: bool, tmp_path: Path
+) -> None:
+    path = kernel(tmp_path, f"x[0] = expf({argument})")
+    path.write_text(path.read_text().replace("\n\n", "\nfrom exo.libs.externs import expf\n\n", 1))
+    procedure = load_source(path).procs["f"]
+    if fits:
+        generate_c(procedure)
+        return
+    with pytest.raises(CodegenError, match="may not begin with a number: write `f") as refused:
+        generate_c(procedure)
+    assert not NOTHING_OF_EXO.search(str(refused.value))

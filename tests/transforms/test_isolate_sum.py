@@ -26,7 +26,7 @@ SIZES = {
 }
 
 
-def isolated(name: str, **args: bool) -> tuple[Trace, State]:
+def isolated(name: str, **args: int) -> tuple[Trace, State]:
     found = ISOLATE.rewrites(mirror(PROCEDURES[name]), TARGET)
     [rewrite] = [each for each in found if each.args == tuple(args.items())]
     procedure = apply(PROCEDURES[name], mirror(PROCEDURES[name]), rewrite)
@@ -54,6 +54,15 @@ def test_only_temporaries_that_others_need_get_an_element_for_every_iteration() 
     _, state = isolated("weighted_mean")
     shapes = {s.buf.name: len(s.shape) for s in q.walk(state.ast.body) if isinstance(s, q.Alloc)}
     assert shapes == {"row": 2, "total": 1, "unused": 0}
+
+
+@pytest.mark.normal
+def test_rows_shorter_than_a_register_become_arrays(tmp_path: Path) -> None:
+    after = isolated("gates", short=4)
+    [alloc] = [s for s in q.walk(after[1].ast.body) if isinstance(s, q.Alloc)]
+    assert alloc.shape[0] == q.Affine(3)
+    sizes = [{"n": 1, "m": 1, "p": 1}, {"n": 5, "m": 18, "p": 3}]
+    assert_same_meaning(PROCEDURES["gates"], [after], sizes, tmp_path)
 
 
 def test_sums_that_use_each_operand_once_stay() -> None:

@@ -16,6 +16,7 @@ from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import shifted
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import PLAIN, VECTORS
+from schedsearch.transforms.vector.fused.recognise import computable
 
 MOST_ROWS = 16
 """Of a small triangle: each is a register."""
@@ -181,11 +182,11 @@ def without_temporaries(proc: q.Proc, stmt: q.Assign | q.Reduce) -> q.Assign | q
             case q.Alloc(shape=()):
                 local.add(before.buf)
             case q.Assign() if before.buf in local - values.keys():
-                values[before.buf] = _with_values(before.rhs, values)
+                values[before.buf] = with_values(before.rhs, values)
             case _:
                 return None
     if isinstance(stmt, q.Assign):
-        direct = replace(stmt, rhs=_with_values(stmt.rhs, values))
+        direct = replace(stmt, rhs=with_values(stmt.rhs, values))
         return direct if reduction(direct) and not local & q.used_vars((direct,)) else None
     elements = {buf: e for buf, e in values.items() if isinstance(e, q.Read) and e.idx}
     if elements.keys() != local:
@@ -200,18 +201,18 @@ def without_temporaries(proc: q.Proc, stmt: q.Assign | q.Reduce) -> q.Assign | q
     return None
 
 
-def _with_values(expr: q.Expr, values: Mapping[q.Var, q.Expr]) -> q.Expr:
+def with_values(expr: q.Expr, values: Mapping[q.Var, q.Expr]) -> q.Expr:
     """An expression with the values of scalars in place of reads of them."""
     match expr:
         case q.Read():
             return values.get(expr.buf, expr)
         case q.USub():
-            return replace(expr, arg=_with_values(expr.arg, values))
+            return replace(expr, arg=with_values(expr.arg, values))
         case q.BinOp():
-            lhs, rhs = _with_values(expr.lhs, values), _with_values(expr.rhs, values)
+            lhs, rhs = with_values(expr.lhs, values), with_values(expr.rhs, values)
             return q.BinOp(expr.op, lhs, rhs, expr.type)
         case q.Extern():
-            args = tuple(_with_values(arg, values) for arg in expr.args)
+            args = tuple(with_values(arg, values) for arg in expr.args)
             return q.Extern(expr.name, args, expr.type)
         case _:
             return expr
@@ -313,7 +314,9 @@ def _plainly(index: q.Affine, loop: q.For) -> bool:
 def _instruction(stmt: q.Assign | q.Reduce, along: q.For) -> str | None:
     """Name of the vector instruction for the statement along a loop, once an operand that
     lies across is packed; empty for one that has to be made."""
-    if isinstance(stmt, q.Assign) or _is_difference(stmt.rhs):
+    if isinstance(stmt, q.Assign) or _is_composed(stmt.rhs):
+        if not computable(stmt):
+            return None
         operands = _terms_of(stmt)
         moved = [_operand(read, along) for read in operands if read.idx]
         fits = _given_once(operands) and None not in moved and moved.count("column") <= 1
@@ -336,9 +339,31 @@ def _instruction(stmt: q.Assign | q.Reduce, along: q.For) -> str | None:
     return None
 
 
-def _is_difference(expr: q.Expr) -> bool:
-    """A sum is split into its terms (`split_sum`), and a difference is not."""
-    return isinstance(expr, q.BinOp) and expr.op == "-"
+def _is_composed(expr: q.Expr) -> bool:
+    """Whether a term has an instruction of its own: a difference, a function, or a product of what
+    is computed itself. A sum is split into its terms (`split_sum`), and elements that are
+    multiplied become two operands (`fold_operand`)."""
+    match expr:
+        case q.BinOp(op="-"):
+            return True
+        case q.BinOp(op="*"):
+            return any(map(_is_computed, (expr.lhs, expr.rhs)))
+        case q.USub() | q.Extern():
+            return _is_computed(expr)
+        case _:
+            return False
+
+
+def _is_computed(expr: q.Expr) -> bool:
+    """Whether an expression is more than a product of elements and numbers."""
+    match expr:
+        case q.BinOp(op="*"):
+            return any(map(_is_computed, (expr.lhs, expr.rhs)))
+        case q.USub():
+            return _is_computed(expr.arg)
+        case _:
+            sums = isinstance(expr, q.BinOp) and expr.op in ("+", "-")
+            return sums or isinstance(expr, q.Extern)
 
 
 def _given_once(operands: Iterable[q.Read]) -> bool:

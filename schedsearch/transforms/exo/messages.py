@@ -83,6 +83,10 @@ _PLAIN = {
     "Exo does not support function return types": (
         "a procedure returns nothing; give it an argument for the result, as `result: f32`"
     ),
+    "all extern arguments must have a same type, got R and": (
+        "the argument of a function may not begin with a number: write `f(x * -2.0)` for "
+        "`f(-2.0 * x)` and `f(-x + 1.0)` for `f(1.0 - x)`; its type is"
+    ),
     "expected argument to be typed, i.e. 'x : T'": (
         "an argument needs a type, as `n: size` or `x: f32[n]`"
     ),

@@ -33,11 +33,14 @@ class Cursors:
         return cursor_at(self.procedure, path)
 
     def path(self, cursor: Cursor, *inside: int) -> q.Path:
-        """Where the statement is, or one inside of it. Raises RewriteError if it is gone."""
+        """Where the statement is, or one inside of it. Raises RewriteError if it is gone, or if
+        Exo cannot tell after so many edits."""
         try:
             now = self.procedure.forward(cursor)._impl._path
         except InvalidCursorError as error:
             raise RewriteError("the statement is gone") from error
+        except RecursionError as error:
+            raise RewriteError(str(error)) from error
         found: list[int | str] = []
         for branch, position in now:
             found += ["e", position] if branch == "orelse" else [position]

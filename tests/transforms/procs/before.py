@@ -118,6 +118,14 @@ def fold_into_reduce(n: size, x: f32[n], y: f32[n]):
 
 
 @proc
+def fold_sums(y: f32[8, 8], x: f32[8, 4], w: f32[4, 8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            for k in seq(0, 4):
+                y[i, j] = x[i, k] * w[k, j] + y[i, j]
+
+
+@proc
 def fuse(n: size, x: f32[n], y: f32[n]):
     for i in seq(0, n):
         x[i] = 1.0
@@ -129,6 +137,13 @@ def fuse(n: size, x: f32[n], y: f32[n]):
 def clear(n: size, x: [f32][n]):
     for i in seq(0, n):
         x[i] = 0.0
+
+
+@proc
+def inline_all(x: f32[8, 8]):
+    for i in seq(0, 8):
+        w = x[i, 0:8]
+        clear(8, w)
 
 
 @proc
@@ -359,6 +374,16 @@ def hoist(y: f32[4, 8], x: f32[4, 8], v: f32[4]):
 def specialise(n: size, x: f32[n]):
     for i in seq(0, n):
         x[i] = 1.0
+
+
+@proc
+def inline_term(D: f32[6, 8], X: f32[6, 4], Y: f32[8, 4]):
+    for i in seq(0, 6):
+        for j in seq(0, 8):
+            for k in seq(0, 4):
+                t: f32
+                t = X[i, k] - Y[j, k]
+                D[i, j] += t * t
 
 
 @proc

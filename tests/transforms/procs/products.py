@@ -265,3 +265,15 @@ def every_second(y: f32[24], x: f32[48, 2]):
     for i in seq(0, 24):
         for j in seq(0, 24):
             y[i] += x[2 * j, 0] * x[2 * j, 1]
+
+
+@proc
+def gates(n: size, m: size, p: size, y: f32[n, m], x: f32[n, p], w: f32[3, m, p], b: f32[3, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            g: f32[3]
+            for t in seq(0, 3):
+                g[t] = b[t, j]
+                for k in seq(0, p):
+                    g[t] += w[t, j, k] * x[i, k]
+            y[i, j] = g[0] * g[1] + g[2]

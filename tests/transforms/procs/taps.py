@@ -114,3 +114,41 @@ def of_one(y: f32[9], x: f32[9]):
         for d in seq(0, 3):
             if i + d > 0 and i + d < 10:
                 y[i] += x[i + d - 1]
+
+
+@proc
+def one_by_one(n: size, m: size, c: size, Y: f32[n, m, c], X: f32[n, m, c], W: f32[3, 3, c, c]):
+    for y in seq(0, n):
+        for x in seq(0, m):
+            for o in seq(0, c):
+                Y[y, x, o] = 1.0
+                for u in seq(0, 3):
+                    if y + u - 1 >= 0:  # noqa: SIM102
+                        if y + u - 1 < n:
+                            for v in seq(0, 3):
+                                if x + v - 1 >= 0 and x + v - 1 < m:
+                                    for i in seq(0, c):
+                                        Y[y, x, o] += X[y + u - 1, x + v - 1, i] * W[u, v, i, o]
+
+
+@proc
+def inner_first(n: size, c: size, y: f32[n, c], x: f32[n, c], w: f32[3, c, c]):
+    for i in seq(0, n):
+        for o in seq(0, c):
+            for d in seq(0, 3):
+                if i + d >= 1:
+                    for k in seq(0, c):
+                        if i + d < n + 1:
+                            y[i, o] += x[i + d - 1, k] * w[d, k, o]
+
+
+@proc
+def with_others(n: size, c: size, y: f32[n, c], x: f32[n, c], w: f32[3, c, c], z: f32[n]):
+    for i in seq(0, n):
+        for o in seq(0, c):
+            for d in seq(0, 3):
+                if i + d >= 1:
+                    z[i] += 1.0
+                    for k in seq(0, c):
+                        if i + d < n + 1:
+                            y[i, o] += x[i + d - 1, k] * w[d, k, o]

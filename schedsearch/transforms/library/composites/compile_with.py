@@ -42,7 +42,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 def _options(proc: q.Proc, target: Target, kind: str) -> Iterator[str]:
     """Options that can matter: most are about loops that the compiler vectorises."""
-    if target.fp is FloatingPoint.FAST and any(map(_widens, q.walk(proc.body))):
+    widens = any(_calls(stmt, "f32", "f64") for stmt in q.walk(proc.body))
+    halves = any(_calls(stmt, "f16") for stmt in q.walk(proc.body))  # tgmath.h has none of f16
+    if target.fp is FloatingPoint.FAST and widens and not halves:
         yield TYPE_GENERIC
     if kind == "gcc" and any(map(_in_registers, q.walk(proc.body))):
         yield GENERIC
@@ -57,12 +59,13 @@ def _options(proc: q.Proc, target: Target, kind: str) -> Iterator[str]:
         yield PEEL
 
 
-def _widens(stmt: q.Stmt) -> bool:
-    """Whether C computes a function of f32 in f64."""
+def _calls(stmt: q.Stmt, kind: str, precision: str = "") -> bool:
+    """Whether a statement has a function of elements of this type, that C computes in `precision`
+    if it is given."""
     return isinstance(stmt, q.Assign | q.Reduce) and any(
         isinstance(part, q.Extern)
-        and FUNCTIONS[part.name].precision == "f64"
-        and any(read.type == "f32" for read in reads(part))
+        and precision in ("", FUNCTIONS[part.name].precision)
+        and any(read.type == kind for read in reads(part))
         for part in q.walk_expr(stmt.rhs)
     )
 

@@ -9,7 +9,8 @@ for i in seq(0, n):                             for i in seq(1, n):
                                                     y[i] += w[2] * x[i + 1]
 ```
 
-Convolutions with padding. Without conditions every tap is a sum of products with a register block,
+Convolutions with padding, with one condition or several ones, each in a loop or another condition.
+Without conditions every tap is a sum of products with a register block,
 also where columns are places of the image, whose borders would be too narrow for one. The loops
 over taps come outermost and are unrolled; the loops whose places they move get other ends.
 """
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
 
-from schedsearch.analysis.conditions import at_most_zero
+from schedsearch.analysis.conditions import at_most_zero, sizes_of
 from schedsearch.analysis.ranges import Ranges, bounds, ranges_of_args
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import next_path, shifted
@@ -30,7 +31,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.reductions import gaps, used_again
-from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Proposal, Steps
 from schedsearch.transforms.operators.outward import loops_around
 
@@ -40,30 +41,41 @@ NORMAL_FORM = 2
 MAX_TAPS = 49
 """Of a window of 7 x 7: each is a nest of its own."""
 
+MAX_OPEN = 1
+MAX_TAPS_OPEN = 5
+"""Where several sizes of the result are open every nest has edges: three blocks instead of one.
+Nine taps took 43 s, and more edits than Exo can forward cursors through."""
+
 
 @dataclass(frozen=True)
 class _Window:
-    """A condition around a sum, the loops around it, the outermost first, and those over taps."""
+    """Conditions around a sum, the loops around it and those over taps, all the outermost first;
+    and how many of those that move the result have no constant length."""
 
-    guard: q.If
+    guards: tuple[q.If, ...]
     loops: tuple[q.For, ...]
     taps: tuple[q.For, ...]
+    open: int
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for found in windows(proc):
+        few = prod(tap.extent or 0 for tap in found.taps) <= MAX_TAPS_OPEN
+        if few or found.open <= MAX_OPEN:
+            yield found.guards[0], {}
+
+
+def windows(proc: q.Proc) -> Iterator[_Window]:
     for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.If) and _window(proc, stmt) is not None:
-            yield stmt, {}
+        if isinstance(stmt, q.Reduce) and (found := _window(proc, stmt)) is not None:
+            yield found
 
 
-def _window(proc: q.Proc, guard: q.If) -> _Window | None:
-    if guard.orelse or len(guard.body) != 1:
+def _window(proc: q.Proc, stmt: q.Reduce) -> _Window | None:
+    around, guards = _around(proc, stmt)
+    if reduction(stmt) is None or not guards:
         return None
-    [stmt] = guard.body
-    if not isinstance(stmt, q.Reduce) or reduction(stmt) is None:
-        return None
-    around = list(loops_around(proc, guard, before=inf))[::-1]
-    tested = q.expr_vars(guard.cond)
+    tested = frozenset().union(*(q.expr_vars(guard.cond) for guard in guards))
     indices = frozenset().union(*map(q.expr_vars, stmt.idx))
     while around and around[0].iter not in tested | indices:
         del around[0]
@@ -79,10 +91,29 @@ def _window(proc: q.Proc, guard: q.If) -> _Window | None:
     ranges = ranges_of_args(proc)
     for each in product(*map(range, extents)):
         values: dict[q.Leaf, int] = dict(zip((tap.iter for tap in taps), each, strict=True))
-        cuts = _cuts(guard, around, values)
+        cuts = _cuts(guards, around, values)
         if cuts is None or not all(_enough(cut, ranges) for cut in cuts):
             return None
-    return _Window(guard, tuple(around), taps)
+    unknown = sum(loop.extent is None for loop in around if loop.iter in kept)
+    return _Window(tuple(guards), tuple(around), taps, unknown)
+
+
+def _around(proc: q.Proc, stmt: q.Stmt) -> tuple[list[q.For], list[q.If]]:
+    """The loops around a statement and the conditions among them that are about loops and have
+    nothing else inside, the outermost first."""
+    loops: list[q.For] = []
+    guards: list[q.If] = []
+    while True:
+        more = [*loops_around(proc, stmt, before=inf)]
+        loops = [*more[::-1], *loops]
+        outermost = more[-1] if more else stmt
+        guard = proc.by_path.get(outermost.path[:-1])
+        if not isinstance(guard, q.If) or q.expr_vars(guard.cond) <= sizes_of(proc):
+            return loops, guards
+        if guard.orelse or len(guard.body) > 1 or any(len(loop.body) > 1 for loop in loops):
+            return loops, guards
+        guards.insert(0, guard)
+        stmt = guard
 
 
 @dataclass(frozen=True)
@@ -94,12 +125,14 @@ class _Cut:
     after: int
 
 
-def _cuts(guard: q.If, loops: Sequence[q.For], taps: Mapping[q.Leaf, int]) -> list[_Cut] | None:
-    """Where the condition is false for these values of the loops over taps, by loops, the outermost
+def _cuts(
+    guards: Sequence[q.If], loops: Sequence[q.For], taps: Mapping[q.Leaf, int]
+) -> list[_Cut] | None:
+    """Where a condition is false for these values of the loops over taps, by loops, the outermost
     first; None if that is not at the beginning or the end of one of them."""
     outside = {loop.iter: [0, 0] for loop in loops}
     of = {loop.iter: loop for loop in loops}
-    for excess in at_most_zero(guard.cond):
+    for excess in (each for guard in guards for each in at_most_zero(guard.cond)):
         tested = q.substituted(excess, lambda leaf: q.as_affine(taps.get(leaf, leaf)))
         moved = [var for var in q.expr_vars(tested) if var in of]
         if not moved and tested.is_const and tested.const <= 0:
@@ -124,16 +157,18 @@ def _enough(cut: _Cut, ranges: Ranges) -> bool:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    stmt = ast.by_path.get(path)
-    found = _window(ast, stmt) if isinstance(stmt, q.If) else None
+    found = next((each for each in windows(ast) if each.guards[0].path == path), None)
     if found is None:
         raise RewriteError("there is no window with taps that are outside")
     p = Cursors((yield None))
     guard = p.at(path)
-    for gap, lifts in gaps(found.loops, path):
+    for each in [p.at(each.path) for each in reversed(found.guards)]:
+        yield from _sink(p, each)
+    loops = [*loops_around(p.ast, p.stmt(guard), before=inf)][: len(found.loops)][::-1]
+    for gap, lifts in gaps(loops, p.path(guard)):
         yield from p.do("fission", After(gap), lifts)
-    nest = p.path(guard)[: len(path) - len(found.loops)]
-    order = [loop.iter for loop in found.loops]
+    nest = p.path(guard)[: -len(loops)]
+    order = [loop.iter for loop in loops]
     for place, tap in enumerate(found.taps):
         while (at := order.index(tap.iter)) > place:
             yield from p.do("reorder_loops", At((*nest, *(0,) * (at - 1))))
@@ -146,25 +181,47 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     yield from p.do("delete_pass")
 
 
+def _sink(p: Cursors, guard: Cursor) -> Steps:
+    """Move the loops inside a condition out of it."""
+    stmt = p.stmt(guard)
+    while isinstance(stmt, q.If) and isinstance(stmt.body[0], q.For):
+        yield from p.do("lift_scope", At(stmt.body[0].path))
+        stmt = p.stmt(guard)
+
+
 def _cut(p: Cursors, where: q.Path) -> Steps:
-    """Cut what is outside off the nest of one tap, and then the condition."""
+    """Cut what is outside off the nest of one tap, and then the conditions."""
     loops: list[q.For] = []
     stmt = p.ast.by_path[where]
     while isinstance(stmt, q.For):
         loops.append(stmt)
         [stmt] = stmt.body
-    if not isinstance(stmt, q.If):
-        return  # always inside
-    cuts = {cut.loop.iter: cut for cut in _cuts(stmt, loops, {}) or []}
+    guards: list[q.If] = []
+    while isinstance(stmt, q.If):
+        guards.append(stmt)
+        [stmt] = stmt.body
+    each_cuts = [{cut.loop.iter: cut for cut in _cuts([g], loops, {}) or []} for g in guards]
     for depth, loop in enumerate(loops):
         inside = (0,) * (len(loops) - depth)
-        cut = cuts.get(loop.iter, _Cut(loop, 0, 0))
-        if cut.after:
-            yield from p.do("cut_loop", At(where), show_affine(loop.hi - cut.after))
-            yield from p.do("eliminate_dead_code", At((*next_path(where), *inside)))
-        if cut.before:
-            yield from p.do("cut_loop", At(where), show_affine(loop.lo + cut.before))
-            yield from p.do("eliminate_dead_code", At((*where, *inside)))
+        cuts = [each.get(loop.iter, _Cut(loop, 0, 0)) for each in each_cuts]
+        after = max((cut.after for cut in cuts), default=0)
+        before = max((cut.before for cut in cuts), default=0)
+        if after:
+            yield from p.do("cut_loop", At(where), show_affine(loop.hi - after))
+            by = next(number for number, cut in enumerate(cuts) if cut.after == after)
+            yield from _drop(p, (*next_path(where), *inside), by)
+        if before:
+            yield from p.do("cut_loop", At(where), show_affine(loop.lo + before))
+            by = next(number for number, cut in enumerate(cuts) if cut.before == before)
+            yield from _drop(p, (*where, *inside), by)
             where = next_path(where)
         where = (*where, 0)
-    yield from p.do("eliminate_dead_code", At(where))
+    for _ in guards:
+        yield from p.do("eliminate_dead_code", At(where))
+
+
+def _drop(p: Cursors, outermost: q.Path, by: int) -> Steps:
+    """Remove what is under conditions one inside another, of which that of number `by` is false."""
+    for depth in reversed(range(by)):
+        yield from p.do("lift_scope", At((*outermost, *(0,) * (depth + 1))))
+    yield from p.do("eliminate_dead_code", At(outermost))

@@ -32,17 +32,17 @@ MAX_OPERATIONS = 32
 
 
 @dataclass(frozen=True)
-class _Value:
+class Value:
     assign: q.Assign
     alloc: q.Alloc
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    for value in _values(proc):
+    for value in values(proc):
         yield value.assign, {}
 
 
-def _values(proc: q.Proc) -> Iterator[_Value]:
+def values(proc: q.Proc) -> Iterator[Value]:
     allocs = {stmt.buf: stmt for stmt in q.walk(proc.body) if isinstance(stmt, q.Alloc)}
     uses: dict[q.Var, int] = {}
     for access in accesses(proc.body):
@@ -56,7 +56,7 @@ def _values(proc: q.Proc) -> Iterator[_Value]:
                 here = all(not read.writes and read.idx == stmt.idx for read in reads)
                 kept = not (conversion_lost(stmt, after) or changes(stmt, after))
                 if reads and alone and here and kept and _is_small(stmt, len(reads)):
-                    yield _Value(stmt, allocs[stmt.buf])
+                    yield Value(stmt, allocs[stmt.buf])
 
 
 def _is_small(stmt: q.Assign, reads: int) -> bool:
@@ -65,7 +65,7 @@ def _is_small(stmt: q.Assign, reads: int) -> bool:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    value = next((value for value in _values(ast) if value.assign.path == path), None)
+    value = next((value for value in values(ast) if value.assign.path == path), None)
     if value is None:
         raise RewriteError("the value is used elsewhere, or changes before it is used")
     after = mirror((yield Op("inline_assign", (At(path),))))

@@ -33,7 +33,8 @@ for i in seq(0, n):                        for i in seq(0, n):
 ```
 
 A scalar that such a sum shares with the rest, as `t = a * w[i, j]` before the loop over `k`, gets
-an element for every iteration here, too.
+an element for every iteration here, too. Temporaries whose rows are less than `short` have their
+own dimensions first: the four gates of a cell are arrays then, not quarters of registers.
 """
 
 from __future__ import annotations
@@ -45,11 +46,12 @@ from math import inf
 
 from schedsearch.analysis.ranges import Ranges, bind_loops, bounds, ranges_of_args
 from schedsearch.analysis.reduction import reduction
-from schedsearch.analysis.walkers import next_path, shifted
+from schedsearch.analysis.walkers import element_bits, lanes, next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
+from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.reductions import gaps, used_again, without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
@@ -74,7 +76,9 @@ class _Sum:
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for found in _sums(proc):
-        yield found.stmt, {}
+        width = lanes(target, element_bits((found.stmt,)))
+        short = any(_is_short(each, width) for each in found.temporaries)
+        yield found.stmt, {"short": width} if short else {}
     for stmt in q.walk(proc.body):
         if isinstance(stmt, q.Reduce) and _continued(proc, stmt) is not None:
             yield stmt, {"late": True}
@@ -86,11 +90,17 @@ def _sums(proc: q.Proc) -> Iterator[_Sum]:
         if not isinstance(stmt, q.Assign | q.Reduce) or reduction(stmt) is None:
             continue
         direct = without_temporaries(proc, stmt) if isinstance(stmt, q.Assign) else None
-        loops = _wanted(proc, direct or stmt)
+        loops = loops_wanted(proc, direct or stmt)
         whole = direct is not None
         temporaries = tuple(_in_the_way(stmt, loops[: len(loops) - whole]))
         if temporaries and _expandable(temporaries, loops, ranges):
             yield _Sum(stmt, loops, whole, temporaries)
+
+
+def _is_short(temporary: q.Alloc, width: int) -> bool:
+    """Whether the rows of a temporary are constant, and shorter than a register of that width."""
+    rows = temporary.shape[-1:]
+    return all(each.is_const and each.const < width for each in rows) and bool(rows)
 
 
 def _expandable(temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges: Ranges) -> bool:
@@ -102,7 +112,7 @@ def _expandable(temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges
     return constant and indices and sizes and all(each.mem == "DRAM" for each in temporaries)
 
 
-def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
+def loops_wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
     """The innermost loops around a sum, or around conditions that it alone depends on, in which
     each operand is used for several elements of a result of two dimensions or more; none if there
     are none. With those around them that the conditions are about, as the rows of an image are."""
@@ -196,15 +206,17 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError("there is no such sum that temporaries keep with others")
     p = Cursors((yield None))
     stmt, loops = p.at(path), [p.at(loop.path) for loop in found.loops]
-    yield from _expand(p, found)
+    yield from _expand(p, found, args.get("short", 0))
     nest = [loop for loop in map(p.stmt, loops) if isinstance(loop, q.For)]
     nest = nest[: len(nest) - found.whole]
     for gap, lifts in gaps(nest, p.path(stmt)):
         yield from p.do("fission", After(gap), lifts)
 
 
-def _expand(p: Cursors, found: _Sum) -> Steps:
+def _expand(p: Cursors, found: _Sum, short: ArgValue = 0) -> Steps:
     """Give the temporaries an element for every iteration."""
+    if type(short) is not int:
+        raise RewriteError("short is a number, of elements")
     allocs = [p.at(temporary.path) for temporary in found.temporaries]
     for temporary, alloc in zip(found.temporaries, allocs, strict=True):
         around = [loop for loop in found.loops if len(loop.path) < len(temporary.path)][::-1]
@@ -212,6 +224,10 @@ def _expand(p: Cursors, found: _Sum) -> Steps:
         for loop in around:
             yield from p.do("expand_dim", alloc, show_affine(shape[loop.iter]), loop.iter.name)
             yield from p.do("lift_alloc", alloc)
+        if _is_short(temporary, short):
+            new, own = len(around), len(temporary.shape)
+            order = (*range(new, new + own), *range(new))
+            yield from p.do("rearrange_dim", alloc, order)
 
 
 def _later(ast: q.Proc, path: q.Path) -> Steps:

@@ -127,7 +127,7 @@ def statements(loop: q.For) -> tuple[list[Simple], list[q.Alloc]] | None:
         return None
     simple = [stmt for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)]
     allocs = [stmt for stmt in loop.body if isinstance(stmt, q.Alloc)]
-    if not simple or not all(_computable(stmt) for stmt in simple):
+    if not simple or not all(computable(stmt) for stmt in simple):
         return None
     if any(alloc.shape or alloc.type not in VECTORS for alloc in allocs):
         return None
@@ -159,7 +159,7 @@ def _has_lanes(
     return True
 
 
-def _computable(stmt: q.Assign | q.Reduce) -> bool:
+def computable(stmt: q.Assign | q.Reduce) -> bool:
     """Whether the expression has a vector form. Whole-number division has none that is fast,
     and lanes beyond `n` would divide by 0."""
     kind, value = arithmetic(stmt), value_type(stmt.rhs, stmt.type)
