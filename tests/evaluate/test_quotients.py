@@ -12,10 +12,12 @@ import pytest
 
 from schedsearch.core.build import by_text, compile_flags
 from schedsearch.core.isa import X86
+from schedsearch.core.keys import digest
+from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import default_flags, find_compiler
 
-from .test_builder import built, c
+from .test_builder import built
 
 X86_ONLY = pytest.mark.skipif(platform.machine() != X86, reason="other machines divide")
 SIGMOID = """#include <math.h>
@@ -27,13 +29,13 @@ void f(void *ctxt, float *restrict y, const float *restrict x) {
 
 @X86_ONLY
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_a_sigmoid_of_a_large_number_is_not_nan(compiler: str, fresh: Builder) -> None:
+def test_a_sigmoid_of_a_large_number_is_not_nan(compiler: str, builder: Builder) -> None:
     """By -ffast-math alone it is, as soon as a compiler has vectors: so every schedule with
     vectors was wrong, and the procedure as written was not."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
-    builder = replace(fresh, compiler=find_compiler(compiler), flags=default_flags())
-    library = ctypes.CDLL(built(builder, c(SIGMOID)).path)
+    builder = replace(builder, compiler=find_compiler(compiler), flags=default_flags())
+    library = ctypes.CDLL(built(builder, GeneratedC("f", "", SIGMOID, digest(SIGMOID))).path)
     x = np.linspace(-300, 300, 64, dtype=np.float32)
     y = np.empty_like(x)
     library.f(None, y.ctypes.data_as(ctypes.c_void_p), x.ctypes.data_as(ctypes.c_void_p))

@@ -45,14 +45,23 @@ def wide(n: size, y: f64[20], w: f64[n], A: f64[n, 20]):
 
 
 @proc
-def scaled(n: size, B: f32[n, 3], A: f32[n, 3], m: f32[3], w: f32[n], c: f32[1]):
+def scaled(n: size, B: f32[n, 3], s: f32[3], A: f32[n, 3], m: f32[3], w: f32[n], c: f32[1]):
     for i in seq(0, n):
         for j in seq(0, 3):
             B[i, j] += (A[i, j] - m[j]) * w[i] * c[0]
+            s[j] += A[i, j]
 
 
 @proc
-def rows_before(n: size, B: f64[n, 5], A: f64[n + 2, 5]):
+def rows_before(n: size, B: f64[n, 5], s: f64[5], A: f64[n + 2, 5]):
+    for i in seq(0, n):
+        for j in seq(0, 5):
+            B[i, j] = A[i + 2, j] - A[i, j]
+            s[j] += A[i, j]
+
+
+@proc
+def no_sums(n: size, B: f64[n, 5], A: f64[n + 2, 5]):
     for i in seq(0, n):
         for j in seq(0, 5):
             B[i, j] = A[i + 2, j] - A[i, j]

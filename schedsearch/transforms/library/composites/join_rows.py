@@ -10,8 +10,8 @@ For rows that follow each other in memory without a gap, `A[i, j]` with all of `
 `x[3 * i + j]`. 16 rows of 3 elements are 3 registers of 16. Each has sums of its own, in several
 `chains`, which hides the latency of an addition; at the end those of one column are added up, or
 the smallest or largest one of them is taken. What belongs to a column (`m[j]`) is brought into
-registers before, and what belongs to a row (`w[i]`) is spread over its elements. Assignments are
-joined, too: `B[i, j] = (A[i, j] - m[j]) * w[i]`.
+registers before, and what belongs to a row (`w[i]`) is spread over its elements. Assignments beside
+a sum are carried out with it; alone they gain nothing over what compilers do.
 
 Sums of columns, their means and variances, colours of pixels, and sums with a short period (after
 `divide_by_period`) need it: a sum of less than a register waits for each addition.
@@ -45,8 +45,6 @@ CHAINS = (8, 4, 2, 1)
 ENOUGH = 8
 """Registers that add independently: two additions can start in each of the four cycles that one
 takes."""
-UNROLLED = 4
-"""Registers of a block that adds nothing up."""
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -59,10 +57,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if target.fp is FloatingPoint.STRICT and any(stmt.type in FLOATS for stmt in sums):
             continue
         each = registers(fused.row, lanes)
-        if _kept(fused) * each > target.vector_registers or not (sums or fused.row % lanes):
+        if _kept(fused) * each > target.vector_registers or not sums:
             continue
-        most = ENOUGH if sums else UNROLLED
-        chains = next(n for n in CHAINS if n * each * max(len(sums), 1) <= most or n == 1)
+        chains = next(n for n in CHAINS if n * each * len(sums) <= ENOUGH or n == 1)
         if loop.extent is None or loop.extent * fused.row >= lanes:
             yield loop, {"lanes": lanes, "chains": chains}
 
