@@ -90,6 +90,28 @@ def test_terms_are_summed_each_over_its_own_indices() -> None:
     np.testing.assert_array_equal(found, (b[:, None] - A).sum(axis=1))
 
 
+def test_a_sum_is_divided_once_by_what_all_its_terms_are_divided_by() -> None:
+    """So that a product is summed, which has register blocks: attention's weights."""
+    A, x = np.arange(1.0, 7.0).reshape(2, 3), np.array([1.0, 2.0, 4.0])
+    by = np.array([2.0, 8.0])
+    text = "y[i] = A[i,k]*x[k] / by[i]"
+    np.testing.assert_array_equal(computed(text, A=A, x=x, by=by), A @ x / by)
+    loops = schedsearch.program(text, default="f64").lowered.text
+    assert "y[i] += (A[i, j] * x[j])" in loops
+    assert "y[i] = (y[i] / by[i])" in loops
+    held = {"A": A, "x": x, "by": by}
+    for other, found in (
+        ("y[i] = A[i,k] / x[k]", (A / x).sum(axis=1)),
+        ("y[i] = A[i,k] / (x[k] + by[i])", (A / (x + by[:, None])).sum(axis=1)),
+        ("y[i] max= A[i,k] / by[i]", (A / by[:, None]).max(axis=1)),
+        ("y[i] = by[i] + A[i,k]*x[k] / by[i]", by + (A * x / by[:, None]).sum(axis=1)),
+    ):
+        of = schedsearch.program(other, default="f64")
+        given = {name: array for name, array in held.items() if name in other.split("=", 1)[1]}
+        np.testing.assert_allclose(of.compile("numpy")(**given), found)
+        assert "= (y[i] /" not in of.lowered.text
+
+
 def test_projections_by_max_min_and_prod() -> None:
     A = np.array([[3.0, 1.0], [2.0, 5.0]])
     text = "a[i] max= A[i,j]; b[j] min= A[i,j]; c prod= A[i,j]"

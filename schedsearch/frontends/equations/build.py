@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from pathlib import Path
 
@@ -404,12 +404,7 @@ def _terms(
     parts = list(_summands(each.value)) if each.project == "sum" else [each.value]
     found: dict[tuple[str, ...], s.Expr] = {}
     for part in parts:
-        names = {
-            inner.name
-            for access in s.accesses(part)
-            for i in access.index
-            for inner in s.accesses(i)
-        } | {access.name for access in s.accesses(part) if not access.index}
+        names = _names_in(part)
         gone = tuple(name for name, index in indices.items() if name in names and index not in kept)
         if gone in found:
             minus = isinstance(part, s.Negative)
@@ -418,6 +413,13 @@ def _terms(
         found[gone] = part
     ordered = sorted(found.items(), key=lambda item: bool(item[0]))
     return tuple(Term(value, tuple(indices[name] for name in gone)) for gone, value in ordered)
+
+
+def _names_in(expr: s.Expr) -> set[str]:
+    """Those of indices and scalars."""
+    found = s.accesses(expr)
+    inner = (each.name for access in found for i in access.index for each in s.accesses(i))
+    return {*inner, *(access.name for access in found if not access.index)}
 
 
 def _summands(expr: s.Expr, negative: bool = False) -> Iterator[s.Expr]:
@@ -571,8 +573,24 @@ class _Equation:
             whole = reduce(self._sum, map(self._term, meant.terms))
             yield self._store(types.cast(whole, target.type), add=meant.equation.add)
             return
-        for number, term in enumerate(meant.terms):
+        by = None if meant.equation.add else self._divisor()
+        terms = meant.terms if by is None else [replace(meant.terms[0], value=by.lhs)]
+        for number, term in enumerate(terms):
             yield self._store(self._term(term), add=meant.equation.add or number > 0)
+        if by is not None:
+            quotient = replace(by, lhs=meant.equation.target)
+            yield self._store(self._value(quotient, meant.kept), add=False)
+
+    def _divisor(self) -> s.Binary | None:
+        """The right side if it is a sum of quotients with one divisor, by which the sum is divided
+        in the end: once, and what is summed may be a product."""
+        [first, *others] = self.meant.terms
+        value, gone = first.value, {index.name for index in first.gone}
+        if others or not gone or self.meant.equation.project != "sum":
+            return None
+        if not (isinstance(value, s.Binary) and value.op == "/"):
+            return None
+        return None if gone & _names_in(value.rhs) else value
 
     def _sum(self, one: g.Value, other: g.Value) -> g.Value:
         return g.Apply("+", (one, other), one.type, one.shape)
