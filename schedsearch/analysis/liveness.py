@@ -100,6 +100,22 @@ def _reads(proc: q.Proc, buf: q.Var, path: q.Path) -> Iterator[tuple[q.Affine, .
                 yield access.idx
 
 
+def maybe_unset(proc: q.Proc, path: q.Path, read: q.Read) -> bool:
+    """Whether an element may have no value yet at the statement at `path`: it is no argument's, and
+    no statement before that one, in its block or in those around it, assigns it."""
+    before = (
+        proc.by_path.get((*path[:depth], number))
+        for depth, place in enumerate(path)
+        if isinstance(place, int)
+        for number in range(place)
+    )
+    assigned = any(
+        isinstance(stmt, q.Assign) and (stmt.buf, stmt.idx) == (read.buf, read.idx)
+        for stmt in before
+    )
+    return not assigned and all(read.buf != arg.var for arg in proc.args)
+
+
 def overtaken(proc: q.Proc, path: q.Path, dim: int, rows: int) -> bool:
     """Whether a row of the buffer allocated at `path` may be accessed after one that is `rows`
     or more above it: in a circle of `rows` rows the latter is in its place (`fold`)."""
