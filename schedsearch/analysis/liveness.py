@@ -92,8 +92,8 @@ def _reads(proc: q.Proc, buf: q.Var, path: q.Path) -> Iterator[tuple[q.Affine, .
     but those that are read before it in its block."""
     depth = len(path) - 1
     for stmt in q.walk(proc.body):
-        beside = len(stmt.path) > depth >= 0 and stmt.path[:depth] == path[:-1]
-        if beside and int(stmt.path[depth]) < int(path[-1]):
+        place = stmt.path[depth] if len(stmt.path) > depth >= 0 else "e"
+        if place != "e" and stmt.path[:depth] == path[:-1] and int(place) < int(path[-1]):
             continue
         for access in accesses((stmt,)) if not q.blocks(stmt) else ():
             if access.buf == buf and not (access.writes and isinstance(stmt, q.Assign)):

@@ -689,6 +689,17 @@ def place_read_later(y: f32[8], x: f32[8]):
     y[0] = t[Place.at + 1]
 
 
+@proc
+def with_another_branch(x: f32[8], y: f32[8]):
+    for i in seq(0, 8):
+        if i < 4:
+            t: f32
+            t = x[i]
+            y[i] += t
+        else:
+            y[i] = x[i]
+
+
 def stored_in_two(first, second):
     """A procedure with two memories of one name; the text that each adds to C."""
     one, other = memory_with_text(first), memory_with_text(second)
