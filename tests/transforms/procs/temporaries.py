@@ -118,7 +118,7 @@ def in_either_branch(y: f32[8, 8], x: f32[8]):
                 if k < 4:
                     t = x[k]
                 else:
-                    t = x[1] * x[k]
+                    t += x[1] * x[k]
             y[i, j] += t
 
 
