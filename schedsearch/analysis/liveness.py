@@ -92,12 +92,28 @@ def _reads(proc: q.Proc, buf: q.Var, path: q.Path) -> Iterator[tuple[q.Affine, .
     but those that are read before it in its block."""
     depth = len(path) - 1
     for stmt in q.walk(proc.body):
-        beside = len(stmt.path) > depth >= 0 and stmt.path[:depth] == path[:-1]
-        if beside and int(stmt.path[depth]) < int(path[-1]):
+        place = stmt.path[depth] if len(stmt.path) > depth >= 0 else "e"
+        if place != "e" and stmt.path[:depth] == path[:-1] and int(place) < int(path[-1]):
             continue
         for access in accesses((stmt,)) if not q.blocks(stmt) else ():
             if access.buf == buf and not (access.writes and isinstance(stmt, q.Assign)):
                 yield access.idx
+
+
+def maybe_unset(proc: q.Proc, path: q.Path, read: q.Read) -> bool:
+    """Whether an element may have no value yet at the statement at `path`: it is no argument's, and
+    no statement before that one, in its block or in those around it, assigns it."""
+    before = (
+        proc.by_path.get((*path[:depth], number))
+        for depth, place in enumerate(path)
+        if isinstance(place, int)
+        for number in range(place)
+    )
+    assigned = any(
+        isinstance(stmt, q.Assign) and (stmt.buf, stmt.idx) == (read.buf, read.idx)
+        for stmt in before
+    )
+    return not assigned and all(read.buf != arg.var for arg in proc.args)
 
 
 def overtaken(proc: q.Proc, path: q.Path, dim: int, rows: int) -> bool:

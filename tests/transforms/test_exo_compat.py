@@ -740,6 +740,25 @@ def test_41_a_factor_may_be_there_only_where_the_loop_runs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "start"), [("scaled_if_it_has_a_value", (2, 0)), ("scaled_in_an_if", (2,))]
+)
+def test_41_a_factor_may_have_a_value_only_where_something_is_added_up(
+    name: str, start: tuple[int, ...], tmp_path: Path
+) -> None:
+    procedure = PROCEDURES[name]
+    wrong = scheduling.lift_reduce_constant(procedure, cursor_at(procedure, start).expand(0, 1))
+    assert not right(generate_c(wrong), procedure, tmp_path, n=7)
+    with pytest.raises(RewriteError, match="may have no value yet"):
+        run_op(procedure, Op("lift_reduce_constant", (Pair(start),)))
+
+
+@pytest.mark.parametrize("start", [(2, 2), (2, 4), (5, 0)])
+def test_41_a_temporary_with_a_value_is_taken_out(start: tuple[int, ...]) -> None:
+    procedure = PROCEDURES["scaled_by_a_temporary"]
+    assert run_op(procedure, Op("lift_reduce_constant", (Pair(start),)))
+
+
+@pytest.mark.parametrize(
     "name", ["scaled_by_an_iteration", "scaled_by_what_changes", "scaled_among_others"]
 )
 def test_exo_itself_leaves_other_factors_in_their_sums(name: str) -> None:

@@ -77,6 +77,7 @@ def test_a_function_alone_gets_no_array() -> None:
         "of_another",
         "in_turn",
         "sometimes",
+        "in_either_branch",
         "depends_on_all",
         "goes_on",
         "perhaps_never",

@@ -12,12 +12,18 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.text import header
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import At, Op, run_op
 from transforms.helpers import arguments
 from transforms.interpret import interpret
-from transforms.procs.compat import place_in_loops, place_read_later, rows_upwards
+from transforms.procs.compat import (
+    place_in_loops,
+    place_read_later,
+    rows_upwards,
+    with_another_branch,
+)
 
 NESTS = 120
 
@@ -96,6 +102,11 @@ def test_what_is_accepted_keeps_the_results(tmp_path: Path) -> None:
                     defined = ~np.isnan(wanted)
                     assert (wanted[defined] == found[defined]).all(), (str(procedure), op)
     assert min(accepted.values()) >= 3, accepted
+
+
+def test_a_value_of_one_branch_is_not_read_in_the_other() -> None:
+    after = mirror(run_op(with_another_branch, Op("inline_assign", (At((0, 0, 1)),))))
+    assert "y[i] += x[i]" in [header(s) for s in q.walk(after.body) if isinstance(s, q.Reduce)]
 
 
 @pytest.mark.parametrize(("rows", "legal"), [(2, False), (3, True)])

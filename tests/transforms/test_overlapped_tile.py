@@ -151,6 +151,12 @@ def test_not_proposed_where_rows_are_not_the_consumers_own(name: str) -> None:
 
 
 @pytest.mark.normal
+def test_rows_without_elements_have_no_tiles() -> None:
+    ast = mirror(PROCEDURES["without_columns"])
+    assert list(overlaps(ast))
+    assert not list(registry()["overlapped_tile"].rewrites(ast, TARGET))
+
+
 def test_exo_refuses_where_the_input_changes_meanwhile() -> None:
     with pytest.raises(RewriteError, match="fuse"):
         tiled("input_overwritten", ("t", 0, 3))

@@ -101,7 +101,8 @@ that fails once Exo no longer needs it:
    does not begin at 0, out of the `if` but not the
    `else`, out of terms that are converted, where two
    branches have factors of their own, and where the loop
-   may not run and there is no such factor then          -> refused by `unsound`.
+   may not run and there is no such factor then, or none
+   with a value                                          -> refused by `unsound`.
 """
 
 from __future__ import annotations

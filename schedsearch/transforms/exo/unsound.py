@@ -7,7 +7,8 @@ from typing import Any
 
 from exo.core.LoopIR import LoopIR
 
-from schedsearch.analysis.certain import broken_assert
+from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.certain import broken_assert, certain_at
 from schedsearch.analysis.conversions import (
     CONVERTING,
     Route,
@@ -18,7 +19,7 @@ from schedsearch.analysis.conversions import (
     value_type,
 )
 from schedsearch.analysis.independence import conflict
-from schedsearch.analysis.liveness import carried, left_stale, overtaken
+from schedsearch.analysis.liveness import carried, left_stale, maybe_unset, overtaken
 from schedsearch.analysis.out_of_bounds import out_of_bounds
 from schedsearch.analysis.walkers import next_path, rest_of_block
 from schedsearch.analysis.windows import aliased
@@ -125,7 +126,22 @@ def _scaled_otherwise(proc: q.Proc, path: q.Path) -> str | None:
         return "Exo takes factors for equal where conditions tell them apart"
     if not all(start.type in FLOATS and value_type(s.rhs, s.type) == start.type for s in sums):
         return f"terms are converted to {start.type}, or overflow, before they are added"
+    factors = {s: s.rhs.lhs for s in sums if isinstance(s.rhs, q.BinOp)}
+    for stmt, factor in factors.items():
+        unset = (read for read in reads(factor) if maybe_unset(proc, loop.path, read))
+        if (read := next(unset, None)) and not _runs(proc, stmt, loop):
+            return f"{read.buf.name} may have no value yet where nothing is added up"
     return None
+
+
+def _runs(proc: q.Proc, stmt: q.Stmt, loop: q.For) -> bool:
+    """Whether a statement in a loop runs whenever that is reached."""
+    depths = range(len(loop.path), len(stmt.path))
+    around = [proc.by_path.get(stmt.path[:depth]) for depth in depths]
+    return all(
+        isinstance(each, q.For) and certain_at(proc, each.path).below(each.lo, each.hi)
+        for each in around
+    )
 
 
 def _reads_itself(proc: q.Proc, path: q.Path) -> bool:

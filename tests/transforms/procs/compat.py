@@ -689,6 +689,17 @@ def place_read_later(y: f32[8], x: f32[8]):
     y[0] = t[Place.at + 1]
 
 
+@proc
+def with_another_branch(x: f32[8], y: f32[8]):
+    for i in seq(0, 8):
+        if i < 4:
+            t: f32
+            t = x[i]
+            y[i] += t
+        else:
+            y[i] = x[i]
+
+
 def stored_in_two(first, second):
     """A procedure with two memories of one name; the text that each adds to C."""
     one, other = memory_with_text(first), memory_with_text(second)
@@ -845,3 +856,48 @@ def read_before_it_is_stored(x: f32[8], y: f32[8]):
         y[i] += t
         t = x[i] * 2.0
         y[i] += t
+
+
+@proc
+def scaled_if_it_has_a_value(n: size, x: f32[n], y: f32[n], c: f32[n]):
+    t: f32[n]
+    for i in seq(1, n):
+        t[i] = c[i]
+    for k in seq(0, n):
+        x[k] = 0.0
+        for i in seq(0, k):
+            x[k] += t[k] * y[i]
+
+
+@proc
+def scaled_in_an_if(n: size, x: f32[1], y: f32[9]):
+    c: f32[n]
+    if n < 5:
+        c[0] = 2.0
+    x[0] = 0.0
+    for i in seq(0, 9):
+        if n < 5:
+            x[0] += c[0] * y[i]
+
+
+@proc
+def scaled_by_a_temporary(n: size, x: f32[n], y: f32[9], c: f32[n]):
+    a: f32[1]
+    a[0] = c[n - 1]
+    for k in seq(0, n):
+        t: f32
+        t = c[k]
+        x[k] = 0.0
+        for i in seq(0, k):
+            x[k] += t * y[0]
+        x[k] = 0.0
+        for i in seq(0, k):
+            x[k] += a[0] * y[0]
+    b: f32[n]
+    for k in seq(0, n):
+        b[k] = c[k]
+    for k in seq(0, n):
+        x[k] = 0.0
+        for i in seq(0, n):
+            for j in seq(i, n):
+                x[k] += b[k] * y[0]

@@ -126,3 +126,15 @@ def kept(out: f32[6], t: f32[8]):
         t[y] = 1.0
     for y in seq(0, 6):
         out[y] = t[y] + t[y + 1]
+
+
+@proc
+def without_columns(y: f32[5], x: f32[4, 3]):
+    t: f32[4, 3]
+    for k in seq(0, 4):
+        for j in seq(3, 3):
+            t[k, j] = x[k, j]
+    for i in seq(0, 5):
+        for k in seq(0, 4):
+            for j in seq(3, 3):
+                y[i] += t[k, j]

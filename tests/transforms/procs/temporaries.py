@@ -110,6 +110,19 @@ def sometimes(y: f32[8, 8], x: f32[8]):
 
 
 @proc
+def in_either_branch(y: f32[8, 8], x: f32[8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            t: f32
+            for k in seq(0, 8):
+                if k < 4:
+                    t = x[k]
+                else:
+                    t += x[1] * x[k]
+            y[i, j] += t
+
+
+@proc
 def depends_on_all(y: f32[8, 8], x: f32[8, 8, 8]):
     for i in seq(0, 8):
         for j in seq(0, 8):

@@ -100,7 +100,8 @@ def _inner(proc: q.Proc, loop: q.For, stmt: q.Stmt) -> Iterator[q.Stmt]:
     """Loops and conditions around a statement inside of a loop, the innermost first."""
     path = stmt.path
     while len(path := path[:-1]) > len(loop.path):
-        yield proc.by_path[path]
+        if path[-1] != "e":
+            yield proc.by_path[path]
 
 
 def _calls(stmt: q.Stmt) -> bool:

@@ -71,6 +71,8 @@ def _tiles(overlap: Overlap, target: Target) -> set[int]:
     for dim, extent in enumerate(overlap.extents):
         if dim != overlap.dim:
             row *= extent.const if extent.is_const else UNKNOWN
+    if not row:
+        return set()
     wanted = [cache // 2 // row // overlap.step for cache in target.cache_bytes[:LEVELS]]
     if target.threads > 1 and not overlap.depth:
         wanted.append(-(-length // target.threads))
