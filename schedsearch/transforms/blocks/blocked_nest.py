@@ -12,9 +12,10 @@ from schedsearch.core.element_types import FLOATS
 from schedsearch.transforms.blocks.blocking import cuts, register_for, summed_at_once
 from schedsearch.transforms.blocks.factors import divides, last_multiple
 from schedsearch.transforms.blocks.held_tiles import Columns, HeldTiles, Ways
-from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim
+from schedsearch.transforms.blocks.reductions import ReductionNest
 from schedsearch.transforms.blocks.row_blocks import pack_all, rows_in_blocks
 from schedsearch.transforms.blocks.row_tiles import RowTiles, Tile
+from schedsearch.transforms.blocks.terms import first_dim
 from schedsearch.transforms.blocks.windows import (
     along_last,
     divided,

@@ -8,7 +8,8 @@ from math import inf, prod
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
-from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim, longest_extent
+from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent
+from schedsearch.transforms.blocks.terms import first_dim
 from schedsearch.transforms.estimate.locality import L1_WAY
 from schedsearch.transforms.operators.byte_dots import STEPS
 from schedsearch.transforms.operators.ops import Args

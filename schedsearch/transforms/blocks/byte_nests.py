@@ -6,12 +6,8 @@ from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
-from schedsearch.transforms.blocks.reductions import (
-    ReductionNest,
-    first_dim,
-    longest_extent,
-    moves,
-)
+from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent
+from schedsearch.transforms.blocks.terms import first_dim, moves
 from schedsearch.transforms.operators.byte_dots import LANES, STEPS, ByteDots
 
 KINDS = frozenset({"i8", "ui8"})

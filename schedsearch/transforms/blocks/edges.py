@@ -15,12 +15,12 @@ from schedsearch.transforms.blocks.blocking import cuts, masked, register_tiles,
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import (
     ReductionNest,
-    first_dim,
     longest_extent,
     reduction_nests,
     row_length,
     step_length,
 )
+from schedsearch.transforms.blocks.terms import first_dim
 from schedsearch.transforms.blocks.tile_costs import UNROLLED, Costs, Tile, possible_tiles
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Op, Steps

@@ -21,7 +21,7 @@ from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
-from schedsearch.transforms.blocks.reductions import in_one_type, with_values, without_temporaries
+from schedsearch.transforms.blocks.terms import in_one_type, with_values, without_temporaries
 from schedsearch.transforms.library.composites import inline_value
 from schedsearch.transforms.library.composites.isolate_sum import loops_wanted
 from schedsearch.transforms.operators.cursors import Cursors

@@ -52,7 +52,8 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.reductions import gaps, used_again, without_temporaries
+from schedsearch.transforms.blocks.reductions import gaps, used_again
+from schedsearch.transforms.blocks.terms import without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
 from schedsearch.transforms.operators.outward import changes, lengths, loops_around, never_negative

@@ -36,7 +36,8 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.reductions import in_one_type, moves, used_again
+from schedsearch.transforms.blocks.reductions import used_again
+from schedsearch.transforms.blocks.terms import in_one_type, moves
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Memory, Proposal, Steps
 from schedsearch.transforms.operators.outward import loops_around

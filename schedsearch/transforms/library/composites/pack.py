@@ -25,7 +25,7 @@ from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.reductions import first_dim, moves
+from schedsearch.transforms.blocks.terms import first_dim, moves
 from schedsearch.transforms.operators.ops import Args, At, Memory, Op, Proposal, Steps
 
 VERSION = 1

@@ -24,7 +24,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS, VECTORS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
-from schedsearch.transforms.blocks.reductions import moves
+from schedsearch.transforms.blocks.terms import moves
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
 from schedsearch.transforms.operators.transposing import (

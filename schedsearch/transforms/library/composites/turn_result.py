@@ -37,7 +37,8 @@ from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.reductions import CORNERS, MOST_ROWS, longest_extent, moves
+from schedsearch.transforms.blocks.reductions import CORNERS, MOST_ROWS, longest_extent
+from schedsearch.transforms.blocks.terms import moves
 from schedsearch.transforms.library.composites.turn_operand import pad
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Memory, Proposal, Steps

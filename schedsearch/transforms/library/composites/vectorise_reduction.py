@@ -56,7 +56,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.blocks.reductions import first_dim, moves
+from schedsearch.transforms.blocks.terms import first_dim, moves
 from schedsearch.transforms.blocks.vectors import TAILS, divide_loop, use_instruction
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Proposal, Steps, Vector
