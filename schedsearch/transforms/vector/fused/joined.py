@@ -15,8 +15,7 @@ from schedsearch.analysis.arrays import Array, declared
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
 from schedsearch.transforms.vector.fused.model import COPY, LANE, Fused, Operand, operand, reduced
-from schedsearch.transforms.vector.fused.recognise import (
-    MAX_LANES,
+from schedsearch.transforms.vector.fused.operands import (
     MAX_SPAN,
     ArrayAccesses,
     Given,
@@ -24,8 +23,8 @@ from schedsearch.transforms.vector.fused.recognise import (
     only_reduces,
     renamed,
     scalar,
-    statements,
 )
+from schedsearch.transforms.vector.fused.recognise import MAX_LANES, statements
 
 
 class Walk(Enum):
