@@ -9,8 +9,8 @@ compared: there are few.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from itertools import combinations
 from math import prod
 
@@ -74,6 +74,33 @@ def best_order(
     """The sum to take first of a product in loops of these `extents`, the outermost first, of which
     some are `summed`; None if another way takes about as few operations. `factors`: the loops that
     each one depends on."""
+    numbers = {var: q.Var("", number) for number, var in enumerate(extents)}
+    found = _best_order(
+        tuple(_renamed(each, numbers) for each in factors),
+        _renamed(summed, numbers),
+        tuple(extents.values()),
+    )
+    if found is None:
+        return None
+    own = {number: var for var, number in numbers.items()}
+    first, steps = found.first, found.steps
+    return Order(
+        replace(first, summed=_renamed(first.summed, own), kept=_renamed(first.kept, own)),
+        tuple(replace(step, loops=_renamed(step.loops, own)) for step in steps),
+    )
+
+
+def _renamed(loops: Loops, names: Mapping[q.Var, q.Var]) -> Loops:
+    return Loops(names[each] for each in loops)
+
+
+@lru_cache(maxsize=1024)
+def _best_order(
+    factors: tuple[Loops, ...], summed: Loops, lengths: tuple[int, ...]
+) -> Order | None:
+    """The same for loops that are called by their numbers: unrolled statements, and those of the
+    next state, ask the same again, and six factors in as many loops take half a second."""
+    extents = {q.Var("", number): length for number, length in enumerate(lengths)}
     loops, names = frozenset(extents), list(extents)
     search = _Search(extents)
     found = [

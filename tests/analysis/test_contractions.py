@@ -53,3 +53,17 @@ def test_steps_are_those_of_the_fewest_operations() -> None:
         assert all(step.multiplications == 1 and step.summed for step in order.steps)
         u, v, x, y = sizes
         assert steps == min(u * x * y + u * y * v, x * y * v + u * x * v)
+
+
+def test_equal_products_in_other_loops_have_the_same_order() -> None:
+    """It is computed once; each has its own loops in it."""
+    orders = []
+    for start in (20, 10):
+        u, v, x, y = (q.Var(name, start + number) for number, name in enumerate("uvxy"))
+        factors = (frozenset({u, x}), frozenset({x, y}), frozenset({v, y}))
+        order = best_order(factors, frozenset({x, y}), dict.fromkeys((u, v, x, y), 9))
+        assert order is not None
+        assert (order.first.summed, order.first.kept) == ({y}, {x, v})
+        assert [step.loops for step in order.steps] == [{x, v, y}, {u, v, x}]
+        orders.append(order)
+    assert orders[0].first.factors == orders[1].first.factors

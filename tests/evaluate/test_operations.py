@@ -9,14 +9,15 @@ import pytest
 from exo import config, proc
 from exo.libs.externs import relu, sqrt
 
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.roof.work import count_work
 from schedsearch.transforms.exo.mirror import mirror
 
 
-def operations(procedure: Any, **sizes: int) -> float:
+def operations(procedure: Any, fp: FloatingPoint = FloatingPoint.FAST, **sizes: int) -> float:
     ast = mirror(procedure)
-    return count_work(ast, bind(ast, sizes)).flops
+    return count_work(ast, bind(ast, sizes), fp).flops
 
 
 @config
@@ -95,6 +96,12 @@ def test_sums_of_products_are_taken_in_the_best_order() -> None:
     assert operations(both_sides_of_any_size, n=10) == 2 * 2 * 10**3
     assert operations(quadratic_form) == 2 * (9 * 5 * 5 + 9 * 5)
     assert operations(where_a_condition_holds) == 3 * 9 * 4 * 5
+
+
+@pytest.mark.parametrize("fp", [FloatingPoint.STRICT, FloatingPoint.REASSOCIATE])
+def test_no_schedule_takes_factors_out_of_sums_where_that_is_ruled_out(fp: FloatingPoint) -> None:
+    """Of `C * X * D` one product is computed before it varies with all loops."""
+    assert operations(both_sides, fp) == 2 * 3 * 5 * 7 * 9 + 3 * 7 * 9
 
 
 @proc

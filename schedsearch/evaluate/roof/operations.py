@@ -18,6 +18,7 @@ from schedsearch.analysis.contractions import (
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
+from schedsearch.core.floats import FloatingPoint
 
 Needs = Counter[tuple[str, Loops]]
 """How many operations, by type and the loops that they cannot be moved out of."""
@@ -25,16 +26,17 @@ Needs = Counter[tuple[str, Loops]]
 _SUMS, _PRODUCTS = frozenset("+-"), frozenset("*/")
 
 
-def operations(proc: q.Proc) -> Mapping[int, Needs]:
+def operations(proc: q.Proc, fp: FloatingPoint) -> Mapping[int, Needs]:
     """Operations of each assignment and reduction of an inlined procedure, by the statement's
-    identity: equal statements may be in several places."""
-    scan = _Scan(proc)
+    identity: equal statements may be in several places. Factors leave sums under `fast` alone."""
+    scan = _Scan(proc, fp)
     scan.block(proc.body, ())
     return scan.found
 
 
 class _Scan:
-    def __init__(self, proc: q.Proc) -> None:
+    def __init__(self, proc: q.Proc, fp: FloatingPoint) -> None:
+        self.fp = fp
         self.found: dict[int, Needs] = {}
         self.values = _only_values(proc)
 
@@ -63,7 +65,9 @@ class _Scan:
     def _order(self, stmt: q.Reduce, loops: tuple[q.For, ...]) -> Order | None:
         """In which order the sum of a product takes fewer operations; None if in none."""
         factors = list(_operands(stmt.rhs, _PRODUCTS))
-        if stmt.type in INTEGERS or len(factors) > MAX_FACTORS or stmt.buf in q.expr_vars(stmt.rhs):
+        if self.fp is not FloatingPoint.FAST or stmt.type in INTEGERS:
+            return None
+        if len(factors) > MAX_FACTORS or stmt.buf in q.expr_vars(stmt.rhs):
             return None
         inner: q.Stmt = stmt
         nest = []

@@ -11,6 +11,7 @@ from schedsearch.analysis.conditions import holds
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.arguments.binding import Binding, control_values
 from schedsearch.evaluate.roof.operations import Needs, operations
 from schedsearch.evaluate.roof.traffic import Streams, count_streams
@@ -27,7 +28,8 @@ class Work:
 
     Operations that a compiler or a rewrite may leave out do not count: a value is computed once
     for all iterations that it does not vary with, equal expressions of a block once, and sums and
-    products in the best order (`-ffast-math` allows any). So `C[i, j] += alpha * A[i, k] * B[k, j]`
+    products in the best order (`-ffast-math` allows any; factors leave sums only if the contract
+    lets schedules do that). So `C[i, j] += alpha * A[i, k] * B[k, j]`
     has two operations in its innermost loop, not the three of its text, and a product of three
     matrices those of two products of two.
 
@@ -52,10 +54,10 @@ class Work:
         return self.streams.bytes
 
 
-def count_work(proc: q.Proc, binding: Binding) -> Work:
+def count_work(proc: q.Proc, binding: Binding, fp: FloatingPoint = FloatingPoint.FAST) -> Work:
     """Work of one call. Never slow: see `_BUDGET` for when counts are approximate."""
     inlined = inline_calls(proc)
-    counter = _Counter(operations(inlined))
+    counter = _Counter(operations(inlined, fp))
     needed = counter.block(inlined.body, dict(control_values(inlined, binding)), _BUDGET)
     ops: Counter[str] = Counter()
     bytewise = any(arg.type in _BYTES for arg in proc.args)

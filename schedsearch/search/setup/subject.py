@@ -163,7 +163,7 @@ def make_subject(
             f"Exo cannot generate C for {ast.name} in {source.path}: {error}\n"
             "Correct the procedure first."
         ) from error
-    builder, work = builder_of(target), count_work(ast, binding)
+    builder, work = builder_of(target), count_work(ast, binding, target.fp)
     return Subject(source, procedure, ast, code, binding, workload, target, builder, work)
 
 
