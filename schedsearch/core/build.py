@@ -54,7 +54,8 @@ WRAP = "-fwrapv"
 them, and compilers at -O3 take `x + y > x` for `y > 0`."""
 
 _INTEGERS = re.compile(r"\bu?int(8|16|32)_t\b")
-_QUOTIENT = re.compile(r"\bfloat\b.* / ", re.DOTALL)
+_QUOTIENT = re.compile(r"\bfloat\b.* / (?!\d+\b(?!\.)|\(\d+\))", re.DOTALL)
+"""Of floats: indices are divided by whole numbers alone."""
 
 
 _FULL_QUOTIENTS = {"gcc": "-mno-recip", "clang": "-mrecip=none"}
