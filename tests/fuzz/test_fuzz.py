@@ -69,6 +69,7 @@ SELDOM = {
         "factor_sum",
         "fold_operand",
         "hoist_temporary",
+        "inline_term",
         "interchange_triangle",
         "isolate_sum",
         "join_rows",
@@ -85,13 +86,14 @@ more, and two products in a procedure, sums of triangles, of two products, or of
 arrays that a loop uses again are not drawn, nor copies of rows to columns, nor rows that depend on
 the rows before them, nor values stored part after part, nor loops that overwrite what they read
 throughout, nor windows over borders, nor recurrences along a row, nor periods of indices, nor sums
-in loops that do not change them, nor rows that follow each other without a gap. Procedures of their
+in loops that do not change them, nor rows that follow each other without a gap, nor terms
+of blocks by way of scalars. Procedures of their
 own are compared with their meaning:
 `test_block_edges.py`, `test_block_elimination.py`, `test_block_solve.py`, `test_cut_apart.py`,
 `test_cut_borders.py`, `test_cut_taps.py`, `test_cut_triangle.py`, `test_divide_by_period.py`,
 `test_factor_sum.py`, `test_fold_operand.py`, `test_hoist_temporary.py`,
 `test_interchange_triangle.py`, `test_isolate_sum.py`, `test_join_rows.py`,
-`test_make_planar.py`, `test_skew.py`,
+`test_make_planar.py`, `test_skew.py`, `test_terms.py`,
 `test_split_sum.py`, `test_transpose.py`, `test_turn_result.py`, `test_vectorise_recurrence.py`,
 `test_normal_form.py`."""
 

@@ -122,9 +122,12 @@ def _is_composed(expr: q.Expr) -> bool:
     """Whether a term has an instruction of its own: a difference, a function, or a product of what
     is computed itself. A sum is split into its terms (`split_sum`), and elements that are
     multiplied become two operands (`fold_operand`)."""
+    return product_of_terms(expr) or (isinstance(expr, q.BinOp) and expr.op == "-")
+
+
+def product_of_terms(expr: q.Expr) -> bool:
+    """Whether a term is a function, or a product, of what is computed itself."""
     match expr:
-        case q.BinOp(op="-"):
-            return True
         case q.BinOp(op="*"):
             return any(map(_is_computed, (expr.lhs, expr.rhs)))
         case q.USub() | q.Extern():

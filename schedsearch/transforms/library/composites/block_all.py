@@ -36,6 +36,7 @@ from schedsearch.transforms.blocks.reductions import (
     longest_extent,
     reduction_nests,
 )
+from schedsearch.transforms.blocks.terms import product_of_terms
 from schedsearch.transforms.library.composites.block_edges import checked
 from schedsearch.transforms.library.composites.register_block import block, ways_of
 from schedsearch.transforms.operators.cursors import Cursors
@@ -53,19 +54,26 @@ REUSED = 16
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
-    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD, True)}
+    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
     if found:
-        ways = dict.fromkeys(("whole", "first", "beside", "spare", "in_order"), True)
+        ways = dict.fromkeys(("whole", "first", "beside", "spare", "in_order", "composed"), True)
         yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
 
 
 def _blocks(
-    proc: q.Proc, bits: int, registers: int, enough: int, beside: bool
+    proc: q.Proc,
+    bits: int,
+    registers: int,
+    enough: int,
+    beside: bool = True,
+    composed: bool = True,
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
-    one."""
+    one. `composed`: also of terms that are neither a product of elements nor a difference."""
     nests = sorted(reduction_nests(proc), key=lambda nest: (not nest.corner, -len(nest.loops)))
     for nest in nests:
+        if not composed and isinstance(nest.stmt, q.Reduce) and product_of_terms(nest.stmt.rhs):
+            continue
         short = nest.along.extent is None and longest_extent(proc, nest.along) <= MOST_ROWS
         if short and not nest.corner:
             continue
@@ -80,10 +88,11 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
+    composed = args.get("composed", False) is True
     way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
-        found = next(_blocks(p.ast, bits, registers, enough, beside), None)
+        found = next(_blocks(p.ast, bits, registers, enough, beside, composed), None)
         if found is None:
             break
         nest, arguments = found
