@@ -248,7 +248,13 @@ def test_a_source_that_is_gone(run: Run, tuned: Path) -> None:
 
 def test_other_transforms_than_before(run: Run, tuned: Path) -> None:
     answer = run("run", "mm.py", "--executor", "inline", "--budget", "5")
-    check(answer, "other transforms (fission, reorder)", "--transforms", "another --store")
+    check(
+        answer,
+        "other transforms (not with block_all, ",
+        " more)",
+        "--transforms",
+        "another --store",
+    )
 
 
 def test_another_cache_mode_than_before(run: Run, tuned: Path) -> None:

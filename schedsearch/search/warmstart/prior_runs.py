@@ -110,6 +110,11 @@ def known_before(
     return Known(candidates, measured, tuple(found))
 
 
+def _some(names: set[str]) -> str:
+    first, more = sorted(names)[:5], len(names) - 5
+    return ", ".join(first) + (f" and {more} more" if more > 0 else "")
+
+
 def check_earlier_runs(
     store: Store, scope: Scope, transforms: Sequence[Transform], cache: Cache
 ) -> None:
@@ -119,12 +124,16 @@ def check_earlier_runs(
     texts = definitions(transforms)
     for run in store.runs(scope):
         earlier = run.settings["transforms"]
-        if sorted(earlier) != [transform.name for transform in transforms]:
+        now = {transform.name for transform in transforms}
+        if now != {*earlier}:
+            sides = ("not with", now - {*earlier}), ("also with", {*earlier} - now)
+            apart = " and ".join(f"{how} {_some(names)}" for how, names in sides if names)
             raise UserError(
-                f"{store.name} holds a search of this procedure with other transforms "
-                f"({', '.join(earlier)}); what was expanded with them is not expanded again.\n"
+                f"{store.name} holds a search of this procedure with other transforms ({apart}); "
+                "what was expanded with them is not expanded again.\n"
                 "Continue with the same --transforms and --static-buffers, start over with "
-                "--fresh, or choose another --store"
+                "--fresh, or choose another --store. A new version of schedsearch may have more "
+                "transforms"
             )
         before = run.settings.get("own_transforms", {})
         if changed := [name for name, text in texts.items() if before.get(name, text) != text]:
