@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
+from typing import Any
 
+from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.text import show_affine
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
-from schedsearch.transforms.operators.ops import At, OpArg, Steps
+from schedsearch.transforms.operators.ops import At, Op, OpArg, Steps
 from schedsearch.transforms.vector.fused.recognise import fuse
 
 TAILS: dict[str, dict[str, OpArg]] = {
@@ -55,3 +59,20 @@ def divide_loop(
     if tail == "masked":
         rest = next_path(p.path(held))
         yield from use_instruction(p, (*rest, 0) if guarded else rest, lanes, counted=True)
+
+
+def running_from_zero(p: Cursors, path: q.Path) -> Generator[Op | None, Any, q.Path]:
+    """Make the loop at `path` one that runs at least once, with a loop beside it for the case that
+    it does not, and that starts at 0. Returns its place. Raises RewriteError if it never runs."""
+    loop = p.ast.by_path[path]
+    assert isinstance(loop, q.For)
+    length = loop.hi - loop.lo
+    if trips(loop, ranges_at(p.ast, path[:-1]))[0] < 1:
+        if length.is_const:
+            raise RewriteError("the loop has no iteration")
+        condition = f"{show_affine(length - length.const)} > {-length.const}"
+        yield from p.do("specialize", At(path), (condition,))
+        path = (*path, 0)
+    if loop.lo != q.Affine(0):
+        yield from p.do("shift_loop", p.at(path), 0)
+    return path

@@ -24,15 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import loops
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
-from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.skewing import may_be_long
+from schedsearch.transforms.blocks.vectors import running_from_zero
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
 from schedsearch.transforms.vector.fused.joined import Walk, fuse_rows, registers, walks
@@ -76,15 +75,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if not isinstance(loop, q.For) or fuse_rows(ast, loop, lanes, chains) is None:
         raise RewriteError("the rows of this loop do not follow each other in memory")
     p = Cursors((yield None))
-    length = loop.hi - loop.lo
-    if trips(loop, ranges_at(ast, path[:-1]))[0] < 1:
-        if length.is_const:
-            raise RewriteError("the loop has no iteration")
-        condition = f"{show_affine(length - length.const)} > {-length.const}"
-        yield from p.do("specialize", At(path), (condition,))
-        path = (*path, 0)
-    if loop.lo != q.Affine(0):
-        yield from p.do("shift_loop", p.at(path), 0)
+    path = yield from running_from_zero(p, path)
     rows = p.ast.by_path[path]
     assert isinstance(rows, q.For)
     fused = fuse_rows(p.ast, rows, lanes, chains)

@@ -25,17 +25,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import loops
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
-from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.skewing import may_be_long
-from schedsearch.transforms.blocks.vectors import use_instruction
+from schedsearch.transforms.blocks.vectors import running_from_zero, use_instruction
 from schedsearch.transforms.operators.cursors import Cursors
-from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
+from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 from schedsearch.transforms.vector.fused.backwards import mirrored
 from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
@@ -69,13 +67,5 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if fuse(ast, loop, lanes, counted=True, in_turn=True) is None:
         raise RewriteError("the iterations of this loop are no linear recurrence")
     p = Cursors((yield None))
-    length = loop.hi - loop.lo
-    if trips(loop, ranges_at(ast, path[:-1]))[0] < 1:
-        if length.is_const:
-            raise RewriteError("the loop has no iteration")
-        condition = f"{show_affine(length - length.const)} > {-length.const}"
-        yield from p.do("specialize", At(path), (condition,))
-        path = (*path, 0)
-    if loop.lo != q.Affine(0):
-        yield from p.do("shift_loop", p.at(path), 0)
+    path = yield from running_from_zero(p, path)
     yield from use_instruction(p, path, lanes, counted=True, in_turn=True)
