@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from schedsearch.analysis.walkers import loops
@@ -18,9 +17,8 @@ from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
-from transforms.helpers import TARGET, arguments, runs_here, source
-from transforms.interpret import interpret
-from transforms.native import Library
+from transforms.differing import differing
+from transforms.helpers import TARGET, source
 
 PROCEDURES = source("recurrences").procs
 (TRANSFORM,) = select(["vectorise_recurrence"])
@@ -47,18 +45,8 @@ def proposed(name: str, fp: FloatingPoint = FloatingPoint.FAST) -> list[Rewrite]
 
 def wrong(name: str, codes: list[GeneratedC], flags: list[str], folder: Path) -> list[Any]:
     """Sizes at which a code is off by more than roundings of small numbers."""
-    meaning = mirror(PROCEDURES[name])
-    library = Library(codes, folder, flags if runs_here(flags) else ["-O2"])
-    found = []
-    for controls in SIZES.get(name, LENGTHS):
-        wanted = arguments(meaning, controls, 3)
-        interpret(meaning, wanted)
-        for number in range(len(codes)):
-            given = arguments(meaning, controls, 3)
-            library.call(number, meaning, given)
-            same = (np.allclose(a, b, 1e-5, 1e-5) for a, b in zip(given, wanted, strict=True))
-            found += [] if all(same) else [(number, controls)]
-    return found
+    sizes = SIZES.get(name, LENGTHS)
+    return differing(mirror(PROCEDURES[name]), codes, flags, folder, sizes, 1e-5)
 
 
 def code_of(name: str, rewrite: Rewrite) -> GeneratedC:
