@@ -15,8 +15,8 @@ def merge_into(store: Store, other: Store) -> Merged:
     timed a procedure in ways that do not compare, or if `other` holds what cannot be read:
     merging copies rows as they are, and would spoil `store` with it.
 
-    Searches with different transforms may meet: what is known stays known, and the next run
-    says that it needs a fresh start.
+    Searches with different transforms may meet: what is known stays known, and all may be
+    expanded again.
     """
     for scope in other.scopes():
         workload, target = other.workload(scope), other.target(scope)
@@ -30,7 +30,12 @@ def merge_into(store: Store, other: Store) -> Merged:
             )
         for tree in other.trees(scope):
             deque(other.walk(tree), maxlen=0)
-    return store.merge(other)
+    merged = store.merge(other)
+    for scope in store.scopes():
+        for tree in store.trees(scope):
+            if len({frozenset(run.settings.get("transforms", ())) for run in store.runs(tree)}) > 1:
+                store.reopen(tree)
+    return merged
 
 
 def _cache_modes(store: Store, scope: Scope) -> set[str]:

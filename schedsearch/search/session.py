@@ -44,7 +44,11 @@ from schedsearch.search.setup.trust import remember
 from schedsearch.search.strategies.make import make_strategy, strategy_name
 from schedsearch.search.strategies.protocol import Strategy
 from schedsearch.search.warmstart.counterpart import find_counterpart
-from schedsearch.search.warmstart.prior_runs import check_earlier_runs, known_before
+from schedsearch.search.warmstart.prior_runs import (
+    check_earlier_runs,
+    expand_again,
+    known_before,
+)
 from schedsearch.search.workers.building import reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.search.workers.executor import Executor, make_executor, spec_of
@@ -182,6 +186,8 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         elif options.tree is not None:
             scope = replace(scope, tree=options.tree)
         check_earlier_runs(store, scope, transforms, options.cache)
+        if said := expand_again(store, scope, transforms):
+            listener.phase(said)
         executor = make_executor(options, subject, transforms)
         try:
 
@@ -311,6 +317,7 @@ def _alone(
     quiet = replace(listener, phase=_unheard)
     try:
         check_earlier_runs(store, scope, transforms, options.cache)
+        expand_again(store, scope, transforms)
         session = _begin(options, quiet, nest, store, scope, executor, give, began, name)
     except UserError as error:
         listener.phase(f"{nest.name} is not searched alone: {str(error).splitlines()[0]}")

@@ -121,7 +121,7 @@ class Store(Closeable):
       unique over scopes, and is larger than its parent's.
     - Children appear by `add_expansion`, in portions, the last one together with
       their parent's mark, so an expanded parent always has all its children; and,
-      without the mark, by `add_replay`.
+      without the mark, by `add_replay`. `reopen` takes the marks back.
     - Rejected children are candidates like the others, with their cause.
     - Measurements are only ever added.
     - `incorrect` is final. `correct` yields only to `incorrect`. Any other
@@ -391,6 +391,15 @@ class Store(Closeable):
             spent = [*stage_s.items(), *(item for child in children for item in child.stage_s)]
             tree.add_stage_seconds(connection, run_id, spent)
             return True
+
+    def reopen(self, scope: Scope) -> None:
+        """Take back the mark of every expanded candidate: there are more transforms now."""
+        with self._write() as connection:
+            connection.execute(
+                update(CandidateRow)
+                .where(in_scope(CandidateRow, scope), CandidateRow.expanded_at.is_not(None))
+                .values(expanded_at=None)
+            )
 
     def add_replay(
         self,

@@ -79,6 +79,13 @@ def trace_keys(store: Path) -> list[tuple[str, Outcome | None]]:
         return [(c.trace_key, c.record.outcome) for c in opened.load(scope)]
 
 
+def children_of_the_root(store: Path) -> set[str]:
+    with Store.open(store, create=False) as opened:
+        root, *others = opened.load(opened.scopes()[0])
+        assert root.expanded
+        return {each.trace_key for each in others if each.parent_id == root.id}
+
+
 def test_equal_seeds_make_equal_trees(
     tmp_path: Path, asked: list[tuple[Artifact, TimingPlan]]
 ) -> None:
@@ -149,13 +156,31 @@ def test_a_run_with_real_measurements(tmp_path: Path) -> None:
         assert opened.outcomes(result.setting.scope) == result.progress.outcomes
 
 
-def test_a_search_with_other_transforms_needs_another_store(
+def test_a_search_with_fewer_transforms_needs_another_store(
     tmp_path: Path, asked: list[tuple[Artifact, TimingPlan]]
 ) -> None:
     tune(options(tmp_path / "store.sqlite"), listen([]))
-    with pytest.raises(UserError, match="with other transforms"):
+    with pytest.raises(UserError, match="with transforms that this one has not: fission, split"):
         tune(options(tmp_path / "store.sqlite", transforms=("reorder",)), listen([]))
     tune(options(tmp_path / "store.sqlite", transforms=("split", "reorder", "fission")), listen([]))
+
+
+def test_a_search_with_more_transforms_expands_again_and_makes_nothing_twice(
+    tmp_path: Path, asked: list[tuple[Artifact, TimingPlan]]
+) -> None:
+    widened, whole, heard = tmp_path / "a.sqlite", tmp_path / "b.sqlite", list[str]()
+    exhaustive = {"strategy": "exhaustive", "budget": Budget(1e9, trials=3)}
+    tune(options(widened, transforms=("reorder",), **exhaustive), listen([]))
+    before = trace_keys(widened)
+    for _ in range(2):
+        tune(options(widened, **exhaustive), listen(heard))
+    tune(options(whole, **exhaustive), listen([]))
+    after = trace_keys(widened)
+    assert {key for key, _ in before} <= {key for key, _ in after}
+    assert len({key for key, _ in after}) == len(after)
+    assert children_of_the_root(widened) == children_of_the_root(whole)
+    said = [phase for phase in heard if "again" in phase]
+    assert said == ["expanding again what a.sqlite has: new transforms (fission, split)"]
 
 
 def test_a_fresh_start_searches_as_if_for_the_first_time(

@@ -191,6 +191,25 @@ def test_best_first_tries_what_is_promised_most_first() -> None:
     assert strategy.ask_measure(4) == ["p0.9", "p0.4", "p0.1", "p-0.5"]
 
 
+def test_best_first_leaves_what_was_predicted_wrongly() -> None:
+    """The children of "wrong" are of as many transforms, so that none of these looks bad."""
+    strategy = Told(BestFirst, 0)
+    strategy.ask_expand(1)
+    strategy.tell(Expanded(ROOT, (child("wrong", "block", 3.0), child("right", "tile", 1.0))))
+    assert strategy.ask_measure(2) == ["wrong", "right"]
+    assert "wrong" in strategy.ask_expand(1)
+    strategy.tell(Measured("right", 3.0))
+    strategy.ask_expand(1)
+    below = [child(f"wrong{n}", f"transform{n}") for n in range(20)]
+    strategy.tell(Expanded("wrong", tuple(below)))
+    strategy.tell(Expanded("right", tuple(child(f"right{n}", f"t{n}", 0.1) for n in range(20))))
+    asked: list[str] = []
+    while len(asked) < 12 and (more := strategy.ask_measure(1)):
+        asked += more
+        strategy.tell(Measured(more[0], 0.5 if more[0].startswith("wrong") else 3.1))
+    assert sum(key.startswith("wrong") for key in asked) <= 4, asked
+
+
 def test_best_first_tries_each_compiler_on_the_procedure_as_written_early() -> None:
     strategy = Told(BestFirst, 0)
     gcc, clang = {"compiler": "gcc"}, {"compiler": "clang"}

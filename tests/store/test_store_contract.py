@@ -159,6 +159,18 @@ def test_portions_of_an_expansion_mark_the_parent_with_the_last(store: Store) ->
     assert store.stage_seconds(scope)["expand"] == 3.0
 
 
+def test_a_reopened_parent_takes_further_children(store: Store) -> None:
+    scope, run = start_tree(store)
+    before = store.load(scope)
+    store.reopen(scope)
+    root, *others = store.load(scope)
+    assert (root.expanded, others) == (False, before[1:])
+    late = [TuningRecord(ROOT.then(step(9)), None)]
+    assert store.add_expansion(scope, run, ROOT.key, late, {})
+    root, *now = store.load(scope)
+    assert (root.expanded, len(now)) == (True, len(others) + 1)
+
+
 def test_second_expansion_of_a_parent_changes_nothing(store: Store) -> None:
     scope, run = start_tree(store)
     before = store.load(scope)

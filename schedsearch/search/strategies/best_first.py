@@ -158,12 +158,15 @@ class BestFirst:
 
 class _Promises:
     """What nodes promise to be worth: their values, if they are measured. Otherwise what a parent
-    is worth and the prediction add up to, less a fee; or, if that is more, what the value of a
-    measured child leaves after the gain that the child itself was predicted. So what loses by
-    itself and opens a way is worth what has been found on that way."""
+    is worth and the prediction add up to, less a fee, as long as no child is measured. A child
+    shows what its value leaves after the gain that was predicted of it. If the most that children
+    show is more, that counts: what loses by itself and opens a way is worth what was found on
+    that way. If it is less, it counts like the prediction once one child is measured, and more
+    with every further one: what was predicted wrongly must not draw the whole search below it.
+    """
 
     def __init__(self) -> None:
-        self._shown: dict[Node, float] = {}
+        self._shown: dict[Node, tuple[float, int]] = {}  # the most, by how many
 
     def of(self, node: Node) -> float:
         if node.value is not None:
@@ -171,17 +174,16 @@ class _Promises:
         if node.parent is None:
             return 0.0
         promised = self.of(node.parent) + TRUST * node.predicted - UNMEASURED_FEE
-        return max(promised, self._shown.get(node, promised))
+        most, children = self._shown.get(node, (promised, 0))
+        return max(most, promised + (most - promised) * children / (1 + children))
 
     def learn(self, node: Node) -> Node:
         """Take in the value of a measured node. Returns the highest node that it says something
-        of: the node itself, or the last of the unmeasured ones above it that promised less."""
-        shown = self.of(node)
+        of: the node itself, or the last of the unmeasured ones above it."""
         while (parent := node.parent) is not None and parent.value is None:
-            shown -= TRUST * max(node.predicted, 0.0)
-            if shown <= self.of(parent):
-                break
-            self._shown[parent] = shown
+            shown = self.of(node) - TRUST * max(node.predicted, 0.0)
+            most, children = self._shown.get(parent, (shown, 0))
+            self._shown[parent] = max(most, shown), children + 1
             node = parent
         return node
 

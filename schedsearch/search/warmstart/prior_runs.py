@@ -118,22 +118,18 @@ def _some(names: set[str]) -> str:
 def check_earlier_runs(
     store: Store, scope: Scope, transforms: Sequence[Transform], cache: Cache
 ) -> None:
-    """A node is expanded once, with the transforms of that run: others must not follow. What is
-    measured with warm caches does not rank with what is with cold ones, in other trees either.
-    Raises UserError for both."""
-    texts = definitions(transforms)
+    """Raises UserError for what a search must not continue: schedules with transforms that it has
+    not, those of a user's transform that has changed, and timings with other caches, which do not
+    rank with its own, in other trees either."""
+    texts, now = definitions(transforms), {transform.name for transform in transforms}
     for run in store.runs(scope):
-        earlier = run.settings["transforms"]
-        now = {transform.name for transform in transforms}
-        if now != {*earlier}:
-            sides = ("not with", now - {*earlier}), ("also with", {*earlier} - now)
-            apart = " and ".join(f"{how} {_some(names)}" for how, names in sides if names)
+        if more := {*run.settings["transforms"]} - now:
             raise UserError(
-                f"{store.name} holds a search of this procedure with other transforms ({apart}); "
-                "what was expanded with them is not expanded again.\n"
+                f"{store.name} holds a search of this procedure with transforms that this one has "
+                f"not: {_some(more)}; its schedules may use them.\n"
                 "Continue with the same --transforms and --static-buffers, start over with "
-                "--fresh, or choose another --store. A new version of schedsearch may have more "
-                "transforms"
+                "--fresh, or choose another --store. Another version of schedsearch may be "
+                "without them"
             )
         before = run.settings.get("own_transforms", {})
         if changed := [name for name, text in texts.items() if before.get(name, text) != text]:
@@ -148,3 +144,15 @@ def check_earlier_runs(
                 f"{store.name} holds this procedure timed with {before} caches, which does not "
                 f"compare. Continue with --cache {before}, or choose another --store"
             )
+
+
+def expand_again(store: Store, scope: Scope, transforms: Sequence[Transform]) -> str | None:
+    """Let what earlier runs expanded be expanded again if one had fewer transforms, as those of
+    an earlier version have. Returns what to tell the user of it. The children that are there are
+    not made again."""
+    runs = store.runs(scope)
+    new = {each.name for each in transforms} - {*runs[-1].settings["transforms"]} if runs else set()
+    if not new:
+        return None
+    store.reopen(scope)
+    return f"expanding again what {store.name} has: new transforms ({_some(new)})"
