@@ -128,8 +128,11 @@ def possible(
 
 
 def in_dead_branch(proc: q.Proc, path: q.Path) -> bool:
-    """Whether the statement at `path` is in the `else` of `n <= LARGEST`, which always holds of a
-    size."""
+    """Whether the statement at `path` never runs: it is in the `else` of `n <= LARGEST`, which
+    always holds of a size, or in a loop of no iterations, as behind tiles that leave nothing."""
+    around = (proc.by_path.get(path[:depth]) for depth in range(1, len(path)))
+    if any(isinstance(loop, q.For) and loop.extent == 0 for loop in around):
+        return True
     return any(_always(cond, sizes_of(proc)) for cond in denied(proc, path))
 
 

@@ -62,6 +62,8 @@ class BlockedNest:
         self.ways = ways
         self.block_rows: int = args.get("block_rows", 0)
         self.rest: int = args.get("rest", 0)
+        rows = next((loop for loop in nest.loops if loop.iter.name == args["rows"]), None)
+        self.sliding = nest.sliding(rows) if rows and args.get("slide", False) is True else None
         self.rows_later = (
             args["rows"] if (ways.inside or self.block_rows) and not nest.corner else ""
         )
@@ -120,6 +122,10 @@ class BlockedNest:
             yield from self._split(reductions[-1], args["depth"], "c")
             reductions.append(self._below(reductions[-1]))
         self.inner = reductions[len(reductions) - args["inner"] :]
+        if self.sliding is not None:
+            taps = self.sliding[1].iter.name
+            self.inner.remove(taps)
+            self.inner.append(taps)
         if (steps := summed_at_once(args)) > 1:
             yield from self._split(reductions[-1], steps, "q")
             self.steps = [self._below(reductions[-1])]
@@ -240,7 +246,15 @@ class BlockedNest:
             tiles += yield from rows.of(first)
             for rest in left:
                 tiles += yield from rows.of(rest, less_than=self.block_rows)
-        held = HeldTiles(self.p, self.nest, self.ways, self._steps_in_order(), self.taken)
+        held = HeldTiles(
+            self.p,
+            self.nest,
+            self.ways,
+            self._steps_in_order(),
+            self.taken,
+            self.sliding and self.sliding[0].buf,
+            len(self.inner),
+        )
         staged = []
         for block, tile, tile_rows in tiles:
             for columns in (yield from self._columns(tile)):

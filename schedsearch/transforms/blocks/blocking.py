@@ -30,6 +30,16 @@ MAX_DEPTH = 4096
 """No reduction needs to be longer to hide what a tile costs to load and store."""
 
 
+MOST_TAPS = 16
+"""Rows of the operand at most that a tile of all taps reads: gcc unrolls no longer loop."""
+
+SLIDING_ROWS = 8
+"""Rows of such a tile. Filters of 3, 5 and 7 rows took about as long with 4 to 8, 1.2 to 1.3 times
+as long with 12 (Zen 4)."""
+
+FEWEST_SLIDING_ROWS = 3
+
+
 def tile_width(proc: q.Proc, nest: ReductionNest, vector_bits: int) -> int:
     """Elements of the registers for a tile: of whole ones, or of the smallest that take a
     short contiguous loop in one go."""
@@ -110,6 +120,21 @@ def register_tiles(
         if whole and 100 * _per_load(whole[0]) >= enough * _per_load(tiles[0]):
             return whole[:2]
     return tiles[:2]
+
+
+def sliding_rows(proc: q.Proc, nest: ReductionNest, rows: q.For, width: int, registers: int) -> int:
+    """Rows of a tile of one register that keeps in others what it reads of the operand for all
+    taps of a filter; 0 if there are no taps, or if registers do not hold enough of it."""
+    found = nest.sliding(rows)
+    taps = found and found[1].extent
+    if taps is None or taps < 2 or masked(proc, nest, width):
+        return 0
+    room = min((registers - 1 - taps) // 2, MOST_TAPS + 1 - taps, SLIDING_ROWS)
+    room = int(min(room, longest_extent(proc, rows)))
+    if room < FEWEST_SLIDING_ROWS:
+        return 0
+    dividing = [n for n in range(room, max(room // 2, 2), -1) if _divides(rows, n)]
+    return dividing[0] if dividing else room
 
 
 def _per_load(tile: tuple[int, int]) -> float:

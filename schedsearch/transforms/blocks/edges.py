@@ -11,7 +11,13 @@ from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.blocking import cuts, masked, register_tiles, tile_width
+from schedsearch.transforms.blocks.blocking import (
+    cuts,
+    masked,
+    register_tiles,
+    sliding_rows,
+    tile_width,
+)
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import (
     ReductionNest,
@@ -51,10 +57,11 @@ def block_edges(
     block: Block,
     buf: str | None = None,
     beside: bool = False,
+    slide: bool = False,
 ) -> Generator[Op | None, Any, int]:
     """Give every edge, or those that are sums into the array `buf`, the best block of the
     analytic model for its own lengths, for `registers` vector registers of `bits`. Returns how
-    many there were. `beside`: see `best_block`."""
+    many there were. `beside`, `slide`: see `best_block`."""
     done = 0
     for _ in range(MAX_EDGES):
         loops = next(edges(p.ast, buf), None)
@@ -72,7 +79,9 @@ def block_edges(
                 parts = _parts(nest)
         for innermost in parts:
             nest = _nest(p.ast, innermost)
-            arguments = nest and best_block(p.ast, nest, bits, registers, beside=beside)
+            arguments = nest and best_block(
+                p.ast, nest, bits, registers, beside=beside, slide=slide
+            )
             if nest and arguments:
                 yield from block(p.ast, nest.loops[0].path, arguments)
                 p = Cursors((yield None))
@@ -136,12 +145,14 @@ def best_block(
     reused: int = 1,
     enough: int = 0,
     beside: bool = False,
+    slide: bool = False,
 ) -> dict[str, ArgValue] | None:
     """The block with the largest tile, of those that wait least for loads; None if there is none.
     An operand that need not be packed is if `reused` tiles of rows at least use the same panel; if
     not, of the largest tiles the one with most rows streams least of it. `enough`: see
     `register_tiles`. `beside`: tiles may have the last columns beside them, and those that cost
-    least are chosen (`tile_costs`)."""
+    least are chosen (`tile_costs`). `slide`: where a tile waits for loads, it may keep what it
+    reads for all taps of a filter in registers."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
@@ -196,6 +207,13 @@ def best_block(
         return min(1.0, size / loads), size, streams
 
     rows, best = max(tiles, key=worth)
+    if slide and _waits(nest, rows, best):
+        near = reversed([*nest.row_loops()])  # rows of inner loops are near each other
+        sliding = [(x, sliding_rows(proc, nest, x, width, registers)) for x in near]
+        loop, tile_rows = max(sliding, key=lambda each: each[1], default=(None, 0))
+        if loop is not None and tile_rows:
+            where = {"nest": together.index(nest.stmt), "lanes": width}
+            return where | sliding_block(nest, loop, tile_rows)
     narrow = best.vectors == 0
     tile_rows, tile_vectors = best.rows, best.vectors or 1
     apart = step_length(proc, nest) if beside else row_length(proc, nest.operand)
@@ -212,6 +230,20 @@ def best_block(
         "inner": inner,
         "pack": _packable(nest, rows, inner)
         and (nest.transposed or (far_apart and often(rows, tile_rows))),
+    }
+
+
+def sliding_block(nest: ReductionNest, rows: q.For, tile_rows: int) -> dict[str, ArgValue]:
+    """The arguments of a block of one register for each of so many rows, which keeps in registers
+    what it reads for all taps of a filter."""
+    return {
+        "rows": rows.iter.name,
+        "tile_rows": tile_rows,
+        "tile_vectors": 1,
+        "depth": 0,
+        "inner": len(nest.reductions),
+        "pack": False,
+        "slide": True,
     }
 
 
@@ -241,6 +273,16 @@ def _loads(nest: ReductionNest, rows: q.For | None, tile_rows: int, tile_vectors
         return tile_rows if rows is not None and rows.iter in q.expr_vars(read) else 1
 
     return tile_vectors * times(nest.operand) + sum(map(times, others))
+
+
+def _waits(nest: ReductionNest, rows: q.For | None, tile: Tile) -> bool:
+    """Whether a tile loads a register for each that it adds to, or more."""
+    loads = 0
+    for read in nest.operands:
+        again = tile.rows if rows is not None and rows.iter in q.expr_vars(read) else 1
+        moving = nest.along.iter in q.expr_vars(read)
+        loads += again * (tile.registers if moving else 1)
+    return loads >= tile.rows * tile.registers
 
 
 def _packable(nest: ReductionNest, rows: q.For | None, inner: int) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.walkers import fresh, next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.transforms.blocks.byte_nests import tile_instruction
 from schedsearch.transforms.blocks.reductions import ReductionNest
 from schedsearch.transforms.blocks.vectors import use_instruction
-from schedsearch.transforms.blocks.windows import divided, result_tile, straighten
+from schedsearch.transforms.blocks.windows import box_of_tile, divided, straighten
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import At, Op, Pair, Steps, Vector
 from schedsearch.transforms.vector.registers import memory_name, set_name
@@ -49,24 +50,31 @@ class Columns:
 @dataclass(frozen=True)
 class HeldTile:
     """Loops to become instructions: they load a tile, give it its `first` values (if any do),
-    compute, and store it. `block` are the reductions around the tile's loops."""
+    compute, and store it. `block` are the reductions around the tile's loops. `window`: what loads
+    the operand, before the `taps` that slide along it."""
 
     columns: Columns
     load: Cursor
     first: Cursor | None
     block: Cursor
     store: Cursor
+    window: Cursor | None = None
+    taps: Cursor | None = None
 
 
 @dataclass(frozen=True)
 class HeldTiles:
-    """What tiles of a nest have in common. `in_order`: their steps are added up as written."""
+    """What tiles of a nest have in common. `in_order`: their steps are added up as written.
+    `sliding`: the array along which the innermost of the `inner` reductions around a tile slides,
+    if one does."""
 
     p: Cursors
     nest: ReductionNest
     ways: Ways
     in_order: bool
     taken: frozenset[str]
+    sliding: q.Var | None
+    inner: int
 
     def stage(
         self, block: Cursor, columns: Columns, tile_rows: int, given: bool
@@ -79,7 +87,7 @@ class HeldTiles:
         *_, stored = q.walk((loops[-1],))  # what comes before it reads its operands
         assert isinstance(stored, q.Assign | q.Reduce)
         tiled = [loop for loop in loops if isinstance(loop, q.For)]
-        window = result_tile(stored, tiled, columns.masked)
+        window = box_of_tile(stored, tiled, columns.masked)
         start = shifted(p.path(block), -1) if given else p.path(block)
         staged = Pair(start) if given else At(start)
         yield from p.do("stage_mem", staged, window, name)
@@ -98,7 +106,29 @@ class HeldTiles:
         for loop in () if columns.masked else (load, store):
             new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
             yield from p.do("divide_loop", loop, width, new, perfect=True)
-        return HeldTile(columns, load, first, block, store)
+        held = HeldTile(columns, load, first, block, store)
+        if self.sliding is None or columns.masked:
+            return held
+        return (yield from self._hold_window(held, self.sliding))
+
+    def _hold_window(self, held: HeldTile, buf: q.Var) -> Generator[Op | None, Any, HeldTile]:
+        """Stage what a tile reads of an array for all taps, in registers, around their loop."""
+        p, width, kind = self.p, held.columns.width, self.nest.stmt.type
+        start = p.path(held.block, *(0,) * (self.inner - 1))
+        around = [p.ast.by_path[start], *map(p.stmt, held.columns.tile)]
+        *_, stmt = q.walk((around[-1],))
+        assert isinstance(stmt, q.Assign | q.Reduce)
+        read = next(each for each in reads(stmt.rhs) if each.buf == buf)
+        loops = [loop for loop in around if isinstance(loop, q.For)]
+        window = box_of_tile(read, loops, partial=False)
+        taps = p.at(start)
+        yield from p.do("stage_mem", taps, window, fresh(self.taken, f"{read.buf.name}_window"))
+        alloc, load = p.at(start), p.at((*next_path(start), 0))
+        yield from p.do("divide_dim", alloc, 1, width)
+        yield from p.do("set_memory", alloc, Vector(kind, width, memory_name(kind, width)))
+        new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
+        yield from p.do("divide_loop", load, width, new, perfect=True)
+        return replace(held, window=load, taps=taps)
 
     def use_instructions(self, held: HeldTile, lanes: int, panel: str) -> Steps:
         """`panel`: the packed operand of which an instruction sums several steps, if one does."""
@@ -123,7 +153,12 @@ class HeldTiles:
         for loop, does in ((held.load, "load"), (held.store, "store")):
             instruction = Vector(kind, width, f"{prefix}_{does}")
             yield from p.do("replace", At(p.path(loop, 0)), instruction)
-        if panel:
+        if held.window is not None and held.taps is not None:
+            path = p.path(held.window, 0)  # kept: else gcc reads memory again for every tap
+            yield from use_instruction(p, path, width, counted=False, in_order=True)
+            yield from use_instruction(p, p.path(body), width, counted=False)
+            yield from p.do("unroll_loop", held.taps)
+        elif panel:
             yield from self._dots(held, panel)
         elif nest.converted or not nest.instruction or self.in_order:
             path = p.path(body)

@@ -71,6 +71,22 @@ class ReductionNest:
             if any(moves(self.stmt.idx, loop, dim, by) for by in (1, -1)):
                 yield loop
 
+    def sliding(self, rows: q.For) -> tuple[q.Read, q.For] | None:
+        """The operand of which a tile over `rows` reads the same rows at several steps, and the
+        reduction that slides along it, as taps of a filter do: `x[i + k, j]`, of rows `i` and taps
+        `k`."""
+        if self.transposed or self.converted or self.corner:
+            return None
+        for read in self.operands:
+            dim = first_dim(read.idx, rows)
+            alone = sum(read.buf == other.buf for other in self.operands) == 1
+            if dim is None or not alone or operand_of(read, self.along) != "vector":
+                continue
+            for taps in self.reductions:
+                if all(moves(read.idx, loop, dim) for loop in (rows, taps)) and taps.extent:
+                    return read, taps
+        return None
+
     def packable(self, rows: q.For, inner: int) -> bool:
         """Whether `rows` uses the operand again, and what it and the `inner` innermost
         reductions read of it is a box, one loop to a dimension."""

@@ -98,10 +98,10 @@ def along_last(nest: ReductionNest, args: Args, inner: Collection[str]) -> tuple
     return (*(dim for dim in range(len(dims)) if dim != last), last)
 
 
-def result_tile(stmt: q.Assign | q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
-    """What the tile's loops store, in terms of the loops outside."""
+def box_of_tile(access: q.Assign | q.Reduce | q.Read, tile: Sequence[q.For], partial: bool) -> str:
+    """What a tile's loops store or read, in terms of the loops outside."""
     parts = []
-    for index in stmt.idx:
+    for index in access.idx:
         moving = [loop for loop in tile if index.coefficient(loop.iter)]
         low, size = index, q.Affine(1)
         for loop in moving:
@@ -116,7 +116,7 @@ def result_tile(stmt: q.Assign | q.Reduce, tile: Sequence[q.For], partial: bool)
             parts.append(f"{start} : {show_affine(low + size)}")
         else:
             parts.append(f"{start} : {start} + {size.const}")
-    return f"{stmt.buf.name}[{', '.join(parts)}]"
+    return f"{access.buf.name}[{', '.join(parts)}]"
 
 
 def _longest(loop: q.For, around: Sequence[q.For]) -> q.Affine:

@@ -57,6 +57,20 @@ for i in seq(0, 500):                     for io in seq(0, 62):
             C[i, j] += ...                    ...  # of which 7 lanes count
 ```
 
+With `slide` the innermost reduction is one that moves along the operand as the rows do, as the taps
+of a filter. What a tile reads for all of its steps is loaded once, and they are unrolled.
+
+```
+                                              for k in seq(0, 3):
+for i in seq(0, 512):                             window: f32[10, 1, 16] @ VEC_F32X16
+    for j in seq(0, 512):                         window[...] = x[8 * io ..., 16 * jo + k ...]
+        for t in seq(0, 3):              ->       for ir in seq(0, 8):
+            for k in seq(0, 3):                       acc[ir] += window[ir] * w[0, k]
+                y[i, j] += x[i + t, j + k]        for ir in seq(0, 8):
+                           * w[t, k]                  acc[ir] += window[ir + 1] * w[1, k]
+                                                  ...
+```
+
 With `spare` masked registers may hold anything beyond the columns, where nothing stores that. With
 `in_order` compilers add few steps up as they are written, where the tile has sums enough.
 
@@ -80,14 +94,16 @@ from schedsearch.transforms.blocks.blocked_nest import FEW_STEPS, BlockedNest
 from schedsearch.transforms.blocks.blocking import (
     ENOUGH_PER_LOAD,
     MAX_DEPTH,
+    MOST_TAPS,
     masked,
     panel_depth,
     register_tiles,
     rows_of_block,
+    sliding_rows,
     tile_width,
 )
 from schedsearch.transforms.blocks.byte_nests import VNNI, sums_bytes
-from schedsearch.transforms.blocks.edges import Block, block_edges, leaves_edges
+from schedsearch.transforms.blocks.edges import Block, block_edges, leaves_edges, sliding_block
 from schedsearch.transforms.blocks.held_tiles import AS_BEFORE, Ways
 from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
 from schedsearch.transforms.operators.cursors import Cursors
@@ -108,9 +124,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     cache = (target.cache_bytes or (0,))[0]
     for nest in reduction_nests(proc):
         width = tile_width(proc, nest, target.vector_bits)
-        narrow = masked(proc, nest, width)
-        given = not narrow and nest.first_values(proc) is not None
-        first = nest.loops[0]
+        first, registers = nest.loops[0], target.vector_registers
         for rows in _row_choices(nest):
             needed = VNNI.get(width, frozenset()) & {*target.features}
             of_bytes = bool(needed) and sums_bytes(proc, nest, rows, width)
@@ -140,17 +154,30 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                         if size:
                             ways.append({"inner": inner, "pack": True, "block_rows": size})
                 for way in ways:
-                    if given and way["inner"] == len(nest.reductions) and "depth" not in way:
-                        way["first"] = "bytes" not in way
-                    edges = leaves_edges(proc, nest, {**args, **way})
-                    if edges:
-                        way["edges"] = target.vector_registers
-                    if edges or narrow:
-                        way["whole"] = way["spare"] = True
-                    if (nest.reductions[-1].extent or inf) <= FEW_STEPS:
-                        way["in_order"] = True
-                    yield first, {**args, **way}
+                    yield first, _completed(proc, nest, {**args, **way}, target)
+            if rows and (tile_rows := sliding_rows(proc, nest, rows, width, registers)):
+                args = {"nest": started[first.path], "lanes": width}
+                args |= sliding_block(nest, rows, tile_rows)
+                yield first, _completed(proc, nest, args, target)
         started[first.path] += 1
+
+
+def _completed(
+    proc: q.Proc, nest: ReductionNest, args: dict[str, ArgValue], target: Target
+) -> dict[str, ArgValue]:
+    """Arguments with what follows from the tile: how it begins, and what it leaves."""
+    found, narrow = dict(args), masked(proc, nest, tile_width(proc, nest, target.vector_bits))
+    of_all = args["inner"] == len(nest.reductions) and not (narrow or args["depth"])
+    if of_all and nest.first_values(proc) is not None:
+        found["first"] = "bytes" not in args
+    edges = leaves_edges(proc, nest, found)
+    if edges:
+        found["edges"] = target.vector_registers
+    if edges or narrow:
+        found["whole"] = found["spare"] = True
+    if (nest.reductions[-1].extent or inf) <= FEW_STEPS and "slide" not in args:
+        found["in_order"] = True
+    return found
 
 
 def _block_rows(nest: ReductionNest, target: Target, args: Args, inner: int) -> int:
@@ -294,5 +321,16 @@ def _check(nest: ReductionNest, args: Args) -> None:
         and not (args.get("bytes", False) is True or args.get("first", False) is True)
     ):
         raise RewriteError("the rest is what whole registers leave of the contiguous loop")
+    if args.get("slide", False) is True:
+        _check_taps(nest, rows, args)
     if nest.transposed and not args["pack"]:
         raise RewriteError("the operand lies across: it has to be packed")
+
+
+def _check_taps(nest: ReductionNest, rows: q.For | None, args: Args) -> None:
+    found = nest.sliding(rows) if rows is not None else None
+    inner = nest.reductions[len(nest.reductions) - args["inner"] :]
+    if found is None or found[1] not in inner or not 2 <= (found[1].extent or 0) <= MOST_TAPS:
+        raise RewriteError("no reduction in the tile slides along its rows")
+    if args["pack"] or args["depth"] or args.get("rest", 0) or args.get("bytes", False) is True:
+        raise RewriteError("what a tile reads is in registers, or packed")
