@@ -90,6 +90,19 @@ class Arrays:
         for array, start in self.pristine:
             np.copyto(array, start)
 
+    def elsewhere(self) -> Arrays:
+        """The same arguments from the start, in other memory. A stream through two arrays takes up
+        to 1.3 times as long at one pair of addresses as at another."""
+        self.restore()
+        moved: dict[int, Array] = {}
+        for argument, value in zip(self.described, self.values, strict=True):
+            if not isinstance(value, int):
+                moved[id(value)] = new = _allocate(argument)
+                new[...] = value
+        values = tuple(v if isinstance(v, int) else moved[id(v)] for v in self.values)
+        pristine = tuple((moved[id(array)], start) for array, start in self.pristine)
+        return Arrays(self.described, values, pristine)
+
     def passed(self) -> tuple[Any, ...]:
         """The arguments as C takes them."""
         pairs = zip(self.described, self.values, strict=True)

@@ -10,18 +10,25 @@ import ctypes
 import gc
 import importlib
 import json
+import mmap
 import os
+import random
 import runpy
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from schedsearch.core.suggest import did_you_mean
 
 Call = Callable[[], object]
+
+_GAP = 1 << 23
+"""Bytes of addresses that are taken before new arrays, at most: else these would take turns in two
+places. They are never touched."""
 
 
 class _Contender:
@@ -33,8 +40,10 @@ class _Contender:
         self.arrays = make_arrays(described, job["seed"])
         self.read = time.process_time if job["clock"] == "cpu" else time.perf_counter
         self.what = job["what"]
+        self.random = random.Random(job["seed"])
         self.native = self.what["kind"] == "native"
-        self.call = self.loaded() if self.native else self.prepared()
+        self.prepare = self.loaded if self.native else self.preparing()
+        self.call = self.prepare()
 
     def loaded(self) -> Call:
         """From a copy, so that the code is elsewhere each time."""
@@ -47,8 +56,9 @@ class _Contender:
         passed = (*([None] if self.what["context"] else []), *self.arrays.passed())
         return lambda: function(*passed)
 
-    def prepared(self) -> Call:
-        what, arrays = self.what, self.arrays.arrays
+    def preparing(self) -> Callable[[], Call]:
+        """What makes the call of the arrays that there are then."""
+        what = self.what
         if what["kind"] == "text":
             space: dict[str, Any] = {}
             exec(compile(what["text"], f"<{what['name']}>", "exec"), space)
@@ -61,12 +71,10 @@ class _Contender:
                     f"no function {what['name']} in {what['path']}"
                     f"{did_you_mean(what['name'], [n for n in found if n[0] != '_'])}"
                 )
-            function = found[what["name"]]
-            return lambda: function(*arrays)
+            function = partial(partial, found[what["name"]])
         else:
             function = getattr(importlib.import_module(what["path"]), what["name"])
-        made: Call = function(*arrays)
-        return made
+        return lambda: function(*self.arrays.arrays)
 
     def sample(self, calls: int, warm: bool) -> dict[str, Any]:
         call, read = self.call, self.read
@@ -97,8 +105,9 @@ class _Contender:
         return {}
 
     def renew(self) -> dict[str, Any]:
-        if self.native:
-            self.call = self.loaded()
+        self.gap = mmap.mmap(-1, self.random.randrange(1, _GAP))
+        self.arrays = self.arrays.elsewhere()
+        self.call = self.prepare()
         return {}
 
 

@@ -1,8 +1,8 @@
 """Timing of several contenders in interleaved rounds.
 
 As far as Python goes like the harness's own protocol (`schedsearch/evaluate`): short samples
-that last equally long, the first call of a sample not timed, new copies of compiled code in
-each round. Not so: a call goes through Python (below 1 us).
+that last equally long, the first call of a sample not timed, new copies of compiled code and
+arrays elsewhere in memory in each round. Not so: a call goes through Python (below 1 us).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Sampled(Protocol):
         that is not timed."""
 
     def renew(self) -> None:
-        """Load the same code elsewhere in memory, if it is ours to load."""
+        """Put the arrays elsewhere in memory, and the code, if it is ours to load."""
 
 
 def clock_of(threads: int) -> str:
