@@ -38,7 +38,7 @@ def windows(procedure: Any) -> list[tuple[int, ...]]:
     return [
         tuple(int(size.const) for size in stmt.shape)
         for stmt in q.walk(mirror(procedure).body)
-        if isinstance(stmt, q.Alloc) and "_window" in stmt.buf.name
+        if isinstance(stmt, q.Alloc) and "_held" in stmt.buf.name
     ]
 
 

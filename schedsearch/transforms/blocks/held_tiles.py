@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,6 +33,7 @@ class Ways:
     whole: bool = False
     spare: bool = False
     in_order: bool = False
+    held: bool = False
 
 
 AS_BEFORE = Ways()
@@ -50,15 +52,15 @@ class Columns:
 @dataclass(frozen=True)
 class HeldTile:
     """Loops to become instructions: they load a tile, give it its `first` values (if any do),
-    compute, and store it. `block` are the reductions around the tile's loops. `window`: what loads
-    the operand, before the `taps` that slide along it."""
+    compute, and store it. `block` are the reductions around the tile's loops. `operands`: what
+    loads those that stay in registers, `taps`: the loop that slides along one of them."""
 
     columns: Columns
     load: Cursor
     first: Cursor | None
     block: Cursor
     store: Cursor
-    window: Cursor | None = None
+    operands: tuple[Cursor, ...] = ()
     taps: Cursor | None = None
 
 
@@ -107,28 +109,51 @@ class HeldTiles:
             new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
             yield from p.do("divide_loop", loop, width, new, perfect=True)
         held = HeldTile(columns, load, first, block, store)
-        if self.sliding is None or columns.masked:
+        if columns.masked:
             return held
-        return (yield from self._hold_window(held, self.sliding))
+        if self.sliding is not None:
+            taps = p.at(p.path(block, *(0,) * (self.inner - 1)))
+            loaded = yield from self._hold([taps, *tile], width, [self.sliding])
+            return replace(held, operands=loaded, taps=taps)
+        if self.ways.held and tile_rows > 1:
+            row, lane = loops[0], loops[-1]
+            assert isinstance(row, q.For)
+            assert isinstance(lane, q.For)
+            of_all_rows = [
+                each.buf
+                for each, times in Counter(reads(stored.rhs)).items()
+                if times == 1 and each.idx and lane.iter in q.expr_vars(each.idx[-1])
+                if row.iter not in q.expr_vars(each)
+            ]
+            alone = [buf for buf, times in Counter(of_all_rows).items() if times == 1]
+            return replace(held, operands=(yield from self._hold(tile, width, alone)))
+        return held
 
-    def _hold_window(self, held: HeldTile, buf: q.Var) -> Generator[Op | None, Any, HeldTile]:
-        """Stage what a tile reads of an array for all taps, in registers, around their loop."""
-        p, width, kind = self.p, held.columns.width, self.nest.stmt.type
-        start = p.path(held.block, *(0,) * (self.inner - 1))
-        around = [p.ast.by_path[start], *map(p.stmt, held.columns.tile)]
-        *_, stmt = q.walk((around[-1],))
-        assert isinstance(stmt, q.Assign | q.Reduce)
-        read = next(each for each in reads(stmt.rhs) if each.buf == buf)
-        loops = [loop for loop in around if isinstance(loop, q.For)]
-        window = box_of_tile(read, loops, partial=False)
-        taps = p.at(start)
-        yield from p.do("stage_mem", taps, window, fresh(self.taken, f"{read.buf.name}_window"))
-        alloc, load = p.at(start), p.at((*next_path(start), 0))
-        yield from p.do("divide_dim", alloc, 1, width)
-        yield from p.do("set_memory", alloc, Vector(kind, width, memory_name(kind, width)))
-        new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
-        yield from p.do("divide_loop", load, width, new, perfect=True)
-        return replace(held, window=load, taps=taps)
+    def _hold(
+        self, around: Sequence[Cursor], width: int, arrays: Sequence[q.Var]
+    ) -> Generator[Op | None, Any, tuple[Cursor, ...]]:
+        """Stage what loops read of arrays in registers, around the outermost. Returns the loops
+        that load them."""
+        p, kind, found = self.p, self.nest.stmt.type, list[Cursor]()
+        for buf in arrays:
+            start, loops = p.path(around[0]), [p.stmt(loop) for loop in around]
+            *_, stmt = q.walk((loops[-1],))
+            assert isinstance(stmt, q.Assign | q.Reduce)
+            read = next(each for each in reads(stmt.rhs) if each.buf == buf)
+            moving = [loop for loop in loops if isinstance(loop, q.For)]
+            window = box_of_tile(read, moving, partial=False)
+            yield from p.do("stage_mem", around[0], window, fresh(self.taken, f"{buf.name}_held"))
+            alloc = p.at(start)
+            shape = p.stmt(alloc)
+            assert isinstance(shape, q.Alloc)
+            rows = len(shape.shape) - 1
+            load = p.at((*next_path(start), *(0,) * rows))
+            yield from p.do("divide_dim", alloc, rows, width)
+            yield from p.do("set_memory", alloc, Vector(kind, width, memory_name(kind, width)))
+            new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
+            yield from p.do("divide_loop", load, width, new, perfect=True)
+            found.append(load)
+        return tuple(found)
 
     def use_instructions(self, held: HeldTile, lanes: int, panel: str) -> Steps:
         """`panel`: the packed operand of which an instruction sums several steps, if one does."""
@@ -153,11 +178,14 @@ class HeldTiles:
         for loop, does in ((held.load, "load"), (held.store, "store")):
             instruction = Vector(kind, width, f"{prefix}_{does}")
             yield from p.do("replace", At(p.path(loop, 0)), instruction)
-        if held.window is not None and held.taps is not None:
-            path = p.path(held.window, 0)  # kept: else gcc reads memory again for every tap
-            yield from use_instruction(p, path, width, counted=False, in_order=True)
-            yield from use_instruction(p, p.path(body), width, counted=False)
-            yield from p.do("unroll_loop", held.taps)
+        if held.operands:
+            for load in held.operands:  # kept: else gcc reads memory again for every row or tap
+                path = p.path(load, 0)
+                yield from use_instruction(p, path, width, counted=False, in_order=True)
+            path = p.path(body)
+            yield from use_instruction(p, path, width, counted=False, in_order=self.in_order)
+            if held.taps is not None:
+                yield from p.do("unroll_loop", held.taps)
         elif panel:
             yield from self._dots(held, panel)
         elif nest.converted or not nest.instruction or self.in_order:

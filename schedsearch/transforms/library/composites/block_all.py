@@ -15,8 +15,9 @@ for i in seq(0, 62):                          for i in seq(0, 62):
 Each nest (`MAX_NESTS` at most) gets the block of the analytic model with the largest tile, and so
 do its edges. With `beside` tiles have the last columns of short loops beside them, and of all tiles
 those that cost least are chosen (`tile_costs`); without it, as in older traces, the largest.
-`spare` and `in_order` are those of `register_block`.
-With `slide` those that wait for loads keep what they read for all taps of a filter in registers.
+`spare` and `in_order` are those of `register_block`. With `held` operands that tiles use again stay
+in registers, for all rows or, where a tile waits for loads, for all taps of a filter; and tiles
+stay for more steps.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
@@ -57,7 +58,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
     found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
     if found:
-        names = ("whole", "first", "beside", "spare", "in_order", "composed", "slide")
+        names = ("whole", "first", "beside", "spare", "in_order", "composed", "held")
         ways = dict.fromkeys(names, True)
         yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
 
@@ -69,7 +70,7 @@ def _blocks(
     enough: int,
     beside: bool = True,
     composed: bool = True,
-    slide: bool = False,
+    held: bool = False,
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
     one. `composed`: also of terms that are neither a product of elements nor a difference."""
@@ -80,7 +81,7 @@ def _blocks(
         short = nest.along.extent is None and longest_extent(proc, nest.along) <= MOST_ROWS
         if short and not nest.corner:
             continue
-        arguments = best_block(proc, nest, bits, registers, REUSED, enough, beside, slide)
+        arguments = best_block(proc, nest, bits, registers, REUSED, enough, beside, held)
         if arguments is not None:
             yield nest, arguments
 
@@ -91,11 +92,11 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
-    composed, slide = (args.get(way, False) is True for way in ("composed", "slide"))
+    composed, held = (args.get(way, False) is True for way in ("composed", "held"))
     way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
-        found = next(_blocks(p.ast, bits, registers, enough, beside, composed, slide), None)
+        found = next(_blocks(p.ast, bits, registers, enough, beside, composed, held), None)
         if found is None:
             break
         nest, arguments = found
@@ -103,7 +104,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         arguments["first"] = first and all_steps and "rest" not in arguments
         yield from way(p.ast, nest.loops[0].path, arguments)
         p = Cursors((yield None))
-        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name, beside, slide)
+        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name, beside, held)
         p = Cursors((yield None))
         done += 1
     if not done:

@@ -62,14 +62,17 @@ of a filter. What a tile reads for all of its steps is loaded once, and they are
 
 ```
                                               for k in seq(0, 3):
-for i in seq(0, 512):                             window: f32[10, 1, 16] @ VEC_F32X16
-    for j in seq(0, 512):                         window[...] = x[8 * io ..., 16 * jo + k ...]
+for i in seq(0, 512):                             held: f32[10, 1, 16] @ VEC_F32X16
+    for j in seq(0, 512):                         held[...] = x[8 * io ..., 16 * jo + k ...]
         for t in seq(0, 3):              ->       for ir in seq(0, 8):
-            for k in seq(0, 3):                       acc[ir] += window[ir] * w[0, k]
+            for k in seq(0, 3):                       acc[ir] += held[ir] * w[0, k]
                 y[i, j] += x[i + t, j + k]        for ir in seq(0, 8):
-                           * w[t, k]                  acc[ir] += window[ir + 1] * w[1, k]
+                           * w[t, k]                  acc[ir] += held[ir + 1] * w[1, k]
                                                   ...
 ```
+
+With `held` an operand that all rows of a tile use is loaded once for them: gcc reads it from memory
+for each, and every other vector of an array that is not aligned lies in two cache lines.
 
 With `spare` masked registers may hold anything beyond the columns, where nothing stores that. With
 `in_order` compilers add few steps up as they are written, where the tile has sums enough.
@@ -84,6 +87,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from math import inf
+from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
@@ -163,7 +167,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def _completed(
-    proc: q.Proc, nest: ReductionNest, args: dict[str, ArgValue], target: Target
+    proc: q.Proc, nest: ReductionNest, args: dict[str, Any], target: Target
 ) -> dict[str, ArgValue]:
     """Arguments with what follows from the tile: how it begins, and what it leaves."""
     found, narrow = dict(args), masked(proc, nest, tile_width(proc, nest, target.vector_bits))
@@ -177,6 +181,8 @@ def _completed(
         found["whole"] = found["spare"] = True
     if (nest.reductions[-1].extent or inf) <= FEW_STEPS and "slide" not in args:
         found["in_order"] = True
+    if args["tile_rows"] > 1 and not (narrow or "bytes" in args or "slide" in args):
+        found["held"] = True
     return found
 
 
@@ -238,7 +244,8 @@ def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
 
 def ways_of(args: Args, inside: bool) -> Ways:
     """The ways that arguments ask for."""
-    return Ways(inside, *(args.get(way, False) is True for way in ("whole", "spare", "in_order")))
+    names = ("whole", "spare", "in_order", "held")
+    return Ways(inside, *(args.get(name, False) is True for name in names))
 
 
 def block(ast: q.Proc, path: q.Path, args: Args, ways: Ways = AS_BEFORE) -> Steps:
