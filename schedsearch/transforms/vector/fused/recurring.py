@@ -25,7 +25,7 @@ from schedsearch.transforms.vector.fused.values import Value, Values
 from schedsearch.transforms.vector.registers import set_name
 
 
-def begun(found: Recurrence, values: Values) -> Iterator[str]:
+def first_values(found: Recurrence, values: Values) -> Iterator[str]:
     """The factors `b` and `d`, the result `c` before the first one, and `e` before that."""
     stmt, before, kind = found.stmt, found.before, ELEMENT_TYPES[found.stmt.type].c
     first = before.idx
