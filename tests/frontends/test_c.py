@@ -191,8 +191,8 @@ CASES: dict[str, tuple[str, Arguments]] = {
                double *out = b[i], (*same)[m] = c + i;
                for (int j = 0; j < m; j++) {
                  out[j] = row[j] + 3 * last[-j];
-                 same[0][j] = *(row + j) * 2 - (1 + a)[i * m + j]; }
-               *(x + i) = (m + a)[m * i] + first(row + 1) + first(&b[i][1]) + first(c[i]);
+                 same[0][j] = *(row + j) * 2 - (i * m + a)[j]; }
+               *(x + i) = (1 + a)[m * i] + first(row + 1) + first(&b[i][1]) + first(c[i]);
                *out += 1;
                double sum = 0, *t = &sum;
                add(m, a + i * m, &b[i][0], t);
@@ -544,14 +544,14 @@ REFUSED: dict[str, tuple[str, int, str]] = {
         4,
         "at: its value is not known here",
     ),
-    "pointer by data": ("\n*(y + k[0]) = 2;", 3, "offset of a pointer: it depends on data"),
+    "pointer by data": ("\n*(y + k[0]) = 2;", 3, "index of y: it depends on data"),
     "pointer that moves": ("double *p = x;\np[0] = 1;\np += 1;", 4, "to p: pointers keep"),
     "pointer that steps": ("double *p = x;\n*p++ = 1;", 3, "it is no place in an array"),
     "pointer to nothing": ("double *p;\np = x;", 2, "pointer p: it does not begin at"),
     "pointer to another type": ("float *p = x;\np[0] = 1;", 2, "pointer p: .* another shape"),
     "pointer beyond": ("double *p = x + n;\np[0] = 1;", 3, "x.n.: index n is not within"),
     "pointer to a sum": ("double *p = &x[0] + y;\np[0] = 1;", 2, "offset of a pointer|pointer"),
-    "element of a variable": ("double *p = &s;\nx[0] = p[1];", 3, "index of s: it is one"),
+    "element of a variable": ("double *p = &s;\nx[0] = p[1];", 3, "index of s_?: it is one"),
     "address of an index": ("int i = 0;\nint *p = &i;\nx[i] = *p;", 3, "pointer p: "),
     "table by data": (
         "static const int t[2] = {0, 1};\nfor (int i = 0; i < n; i++) x[t[k[0]]] = 1;",
@@ -649,6 +649,10 @@ WHOLE: dict[str, tuple[str, str]] = {
     "error": ("\n#error too old\n", "k.c:2: preprocessor: #error too old"),
     "empty": ("", "no function"),
     "only main": ("int main(void) { return 0; }\n", "no function; define"),
+    "two of a file's own": (
+        "static int g(int i) { return i; }\nstatic void f(double x[1]) { x[0] = g(1); }\n",
+        "several functions; name one of g, f",
+    ),
     "two": ("void f(void) {}\nvoid g(void) {}\n", "several functions; name one of f, g"),
     "result": ("double f(double x[3]) { return x[0]; }\n", "k.c:1: result of f: .*double .result"),
     "pointers to pointers": ("void f(double **x) { x[0][0] = 1; }\n", "k.c:1: pointer to pointers"),

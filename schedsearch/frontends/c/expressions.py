@@ -871,7 +871,9 @@ class Expressions:
             )
         return found.base if found.at == (Polynomial(()),) else found
 
-    def same_layout(self, param: c_ast.Decl, symbol: Data | Open | Pointer, arg: Any) -> None:
+    def same_layout(
+        self, param: c_ast.Decl, symbol: Data | Open | Pointer, arg: Any, what: str = "argument"
+    ) -> None:
         """C would read the same memory in another shape."""
         pointer = symbol if isinstance(symbol, Pointer) else Pointer(symbol, (Polynomial(()),))
         extents, base = declared(param, self.file.typedefs)
@@ -879,8 +881,10 @@ class Expressions:
         if tuple(inner) != pointer.inner or self.type_of(base) != pointer.base.type:
             raise self.refusal(
                 arg,
-                f"argument {param.name}" if self.calls[1:] else f"pointer {param.name}",
-                "the function declares another shape or type",
+                f"{what} {param.name}",
+                "the function declares another shape or type"
+                if what == "argument"
+                else "what it points to has another shape or type",
                 "declare both alike",
             )
 

@@ -426,7 +426,7 @@ class _Translation(Expressions):
                     "it does not begin at a place in an array",
                     f"write `double *{decl.name} = A + i * n`, or `= &A[i][j]`",
                 )
-            self.same_layout(decl, found, decl)
+            self.same_layout(decl, found, decl, "pointer")
             scope[decl.name] = found
             return []
 
