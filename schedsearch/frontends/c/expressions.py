@@ -787,7 +787,9 @@ class Expressions:
                         pass
                     case c_ast.Decl() if each.init is not None and _is_value(each):
                         kind = self.type_of(each.type)
-                        self.scopes[-1][each.name] = self.converted(self.expr(each.init), kind, each)
+                        self.scopes[-1][each.name] = self.converted(
+                            self.expr(each.init), kind, each
+                        )
                     case c_ast.Return() if each.expr is not None:
                         return self.converted(self.expr(each.expr), result, each)
                     case c_ast.Compound():

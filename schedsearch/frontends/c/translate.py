@@ -522,7 +522,7 @@ class _Translation(Expressions):
                 node,
                 f"assignment to {target.name}",
                 "pointers keep their place",
-                f"index it, `{target.name}[i]`, or declare another pointer where the place is known",
+                f"index it, `{target.name}[i]`, or declare another one where the place is known",
             )
         array, index, kind = self.element(target)
         old = graph.View(graph.Load(array), (), (), index) if index else graph.Load(array)

@@ -12,7 +12,7 @@ for j in seq(0, m):                        for j in seq(0, m):
 ```
 
 Proposed where the loop goes along rows and the loops inside go down columns, which neither vectors
-nor caches like (Kennedy and McKinley, "Optimizing for parallelism and data locality", ICS 1992), and where
+nor caches like (Kennedy and McKinley, "Optimizing for parallelism and data locality", ICS 1992). Also where
 iterations inside wait for those before them, as those of a filter do: filters side by side do not.
 Temporaries get an element for every iteration. Of two perfectly nested loops `reorder` does the
 same.
@@ -40,9 +40,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         inside = [s for s in q.walk(loop.body) if isinstance(s, q.For)]
         several = len(inside) > 1 or any(len(each.body) > 1 for each in (loop, *inside))
-        if several and inside and sinkable(loop):
-            if _across(loop, inside) or _waits(loop, inside):
-                yield loop, {}
+        worthwhile = several and inside and sinkable(loop)
+        if worthwhile and (_across(loop, inside) or _waits(loop, inside)):
+            yield loop, {}
 
 
 def _across(loop: q.For, inside: list[q.For]) -> bool:
@@ -60,9 +60,7 @@ def _waits(loop: q.For, inside: list[q.For]) -> bool:
     goes along rows, down no column, and loops inside hand on scalars that it begins."""
     found = [access.idx for access in accesses(loop.body) if access.idx]
     used = [idx for idx in found if any(loop.iter in q.expr_vars(each) for each in idx)]
-    rows = all(
-        idx[-1].coefficient(loop.iter) == 1 and not _down([idx], loop.iter) for idx in used
-    )
+    rows = all(idx[-1].coefficient(loop.iter) == 1 and not _down([idx], loop.iter) for idx in used)
     own = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
     own |= {buf for _, buf in shared_scalars(loop)}
     return bool(used) and rows and any(own & _handed_on(inner) for inner in inside)

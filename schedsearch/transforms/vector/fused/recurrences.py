@@ -67,7 +67,9 @@ def grows(factor: q.Expr, second: q.Expr | None) -> bool:
     last = _number(second)
     if last is None:
         return False
-    return last < -1.0 or (first is not None and abs(first) > 1.0 - last)
+    if first is None:
+        return last < -1.0
+    return last < -1.0 or abs(first) > 1.0 - last or (last == -1.0 and abs(first) == 2.0)
 
 
 def recurrence(body: Sequence[q.Stmt], along: q.Var) -> Recurrence | None:

@@ -47,8 +47,8 @@ class Partner:
 
 @dataclass(frozen=True)
 class State:
-    """A scalar that an iteration makes `free + factor * itself`, plus what its partner adds. Without
-    a factor it is `free` alone. No `free` is 0."""
+    """A scalar that an iteration makes `free + factor * itself`, plus what its partner adds.
+    Without a factor it is `free` alone. No `free` is 0."""
 
     read: q.Read
     free: q.Expr | None
@@ -187,9 +187,10 @@ def _next_states(
                 yield State(read, free, factor)
     for read, value in left.items():
         for other, whole in left.items():
-            if other != read and needs[other] == {read} and other in needs[read] <= {read, other}:
-                if (state := _pair(read, value, other, whole, changed, along)) is not None:
-                    yield state
+            if other == read or needs[other] != {read} or needs[read] - {read} != {other}:
+                continue
+            if (state := _pair(read, value, other, whole, changed, along)) is not None:
+                yield state
 
 
 def _pair(
