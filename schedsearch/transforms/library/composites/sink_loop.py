@@ -12,10 +12,10 @@ for j in seq(0, m):                        for j in seq(0, m):
 ```
 
 Proposed where the loop goes along rows and the loops inside go down columns, which neither vectors
-nor caches like (Kennedy and McKinley, "Optimizing for parallelism and data locality", ICS 1992). Also where
-iterations inside wait for those before them, as those of a filter do: filters side by side do not.
-Temporaries get an element for every iteration. Of two perfectly nested loops `reorder` does the
-same.
+nor caches like (Kennedy and McKinley, "Optimizing for parallelism and data locality", ICS 1992).
+Also where iterations inside wait for those before them, as those of a filter do: filters side by
+side do not. Temporaries get an element for every iteration. Of two perfectly nested loops `reorder`
+does the same.
 """
 
 from __future__ import annotations
