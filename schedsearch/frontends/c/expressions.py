@@ -424,7 +424,9 @@ class Expressions:
     def element(self, node: Any) -> tuple[graph.Array, tuple[q.Affine, ...], CType]:
         """The array, the indices and the type of `A[i][j]`, `*p` or a variable."""
         subscripts, inner = _parts(node)
-        symbol = self.lookup(inner) if isinstance(inner, c_ast.ID) else self.pointer(inner)
+        symbol: Symbol | None = (
+            self.lookup(inner) if isinstance(inner, c_ast.ID) else self.pointer(inner)
+        )
         before: tuple[Polynomial, ...] = (Polynomial(()),)
         if isinstance(symbol, Pointer):
             symbol, before = symbol.base, symbol.at
@@ -489,16 +491,16 @@ class Expressions:
                 symbol = self.lookup(node)
                 if isinstance(symbol, Pointer):
                     return symbol
-                is_array = isinstance(symbol, Open) or (
-                    isinstance(symbol, Data) and symbol.array.shape
-                )
-                return Pointer(symbol, none) if is_array else None
+                if isinstance(symbol, Open) or (isinstance(symbol, Data) and symbol.array.shape):
+                    return Pointer(symbol, none)
+                return None
             case c_ast.UnaryOp(op="&"):
                 subscripts, inner = _parts(node.expr)
                 if not subscripts:
-                    symbol = self.lookup(inner) if isinstance(inner, c_ast.ID) else None
-                    one = isinstance(symbol, Data) and not symbol.array.shape
-                    return Pointer(symbol, none) if one else None
+                    one = self.lookup(inner) if isinstance(inner, c_ast.ID) else None
+                    if isinstance(one, Data) and not one.array.shape:
+                        return Pointer(one, none)
+                    return None
                 return self._pointer_at(subscripts, self.pointer(inner))
             case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):  # of a row
                 subscripts, inner = _parts(node)

@@ -58,7 +58,9 @@ class State:
     @property
     def second(self) -> q.Expr | None:
         """The factor of what the state was two iterations before."""
-        return self.partner and q.BinOp("*", self.partner.across, self.partner.back, "")
+        if self.partner is None:
+            return None
+        return q.BinOp("*", self.partner.across, self.partner.back, "")
 
     @property
     def known(self) -> bool:
@@ -206,7 +208,8 @@ def _pair(
     across = _split(value, other, changed, along)
     if back is None or across is None:
         return None
-    factor, free = q.Const(0.0, ""), across[1]
+    factor: q.Expr = q.Const(0.0, "")
+    free = across[1]
     if free is not None and read in reads(free):
         own = _split(free, read, changed, along)
         if own is None:
