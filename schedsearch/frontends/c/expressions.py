@@ -429,7 +429,8 @@ class Expressions:
         )
         before: tuple[Polynomial, ...] = (Polynomial(()),)
         if isinstance(symbol, Pointer):
-            symbol, before = symbol.base, symbol.at
+            before = symbol.at
+            symbol = symbol.base
         if symbol is None:
             raise self.refusal(
                 node,

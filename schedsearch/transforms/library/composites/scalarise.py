@@ -29,6 +29,7 @@ from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
 
 VERSION = 1
+NORMAL_FORM = 1
 
 MOST_STATEMENTS = 320
 """Of an iteration that is written out."""

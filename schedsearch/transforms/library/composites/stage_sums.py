@@ -30,7 +30,7 @@ from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
 VERSION = 1
-NORMAL_FORM = 5
+NORMAL_FORM = 1
 
 Element = tuple[q.Var, tuple[q.Affine, ...]]
 
