@@ -55,3 +55,12 @@ def no_assignment(n: size, y: f32[n], x: f32[n]):
         for j in seq(0, i):
             y[i] = x[j]
             y[j] += x[i]
+
+
+@proc
+def no_rows(n: size, C: f32[n, n], A: f32[n, n], B: f32[n, n]):
+    for j in seq(0, n):
+        for i in seq(0, n):
+            for k in seq(0, i):
+                C[i, j] += A[i, k] * B[k, j]
+                C[k, j] += A[i, k] * B[i, j]

@@ -356,6 +356,13 @@ def history_from_the_end(n: size, x: f32[n], y: f32[n], h: f32[2]):
 
 
 @proc
+def no_more_than_sums(n: size, x: f64[n], y: f64[n], s: f64, t: f64):
+    for j in seq(0, n):
+        s += x[j] * y[j]
+        t += x[j]
+
+
+@proc
 def no_three_states(n: size, x: f64[n], y: f64[n], h: f64[3]):
     for j in seq(0, n):
         y[j] = 0.5 * x[j] + 0.25 * h[0] - 0.25 * h[1] + 0.125 * h[2]

@@ -43,7 +43,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 def _sums(proc: q.Proc, loop: q.For) -> list[Element]:
     """Elements that an innermost loop only adds to, all others of their arrays being other ones, of
-    which it writes some."""
+    which it writes some along rows."""
     if loop.parallel or not all(isinstance(s, q.Assign | q.Reduce | q.Alloc) for s in loop.body):
         return []
     stmts = [stmt for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)]
@@ -57,10 +57,16 @@ def _sums(proc: q.Proc, loop: q.For) -> list[Element]:
         if not all(isinstance(stmt, q.Reduce) for stmt in own) or (buf, idx) in read:
             continue
         others = {each for where, each in (*written, *read) if where == buf} - {idx}
-        moved = any(where == buf and each != idx for where, each in written)
-        if moved and all(apart(proc, idx, other) for other in others):
+        moved = [each for where, each in written if where == buf and each != idx]
+        if any(_along(each, loop) for each in moved) and all(apart(proc, idx, other) for other in others):
             found.append((buf, idx))
     return found
+
+
+def _along(idx: tuple[q.Affine, ...], loop: q.For) -> bool:
+    """Whether neighbouring iterations have neighbouring elements."""
+    rest = (*idx[:-1], idx[-1] - q.as_affine(loop.iter))
+    return not any(loop.iter in q.expr_vars(index) for index in rest)
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

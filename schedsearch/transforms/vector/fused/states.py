@@ -136,8 +136,9 @@ def _becomes(
             return None
         values[stmt.buf, stmt.idx] = value
     fixed = [place for place in places if place[0] not in local and not mentions(place[1], along)]
-    if not _are_others(fixed):
-        return None
+    used = {(read.buf, read.idx) for stmt in stmts for read in reads(stmt.rhs)}
+    if not _are_others(fixed) or used.isdisjoint(fixed):
+        return None  # sums have any order
     (kind,) = _types(stmts)
     order = [place for place in values if place in fixed]
     return {q.Read(*place, kind): values[place] for place in order}, frozenset(written | local)
