@@ -11,8 +11,9 @@ for e in seq(0, n):                        for e in seq(0, n):
 ```
 
 Many small problems side by side: inverses of matrices, nodes of a lattice, vectors from point to
-point. Proposed where the loop goes along the rows of all arrays outside of it, so that it can be
-carried out in vector registers afterwards. A register is then what a scalar is now.
+point. Proposed where the loop goes along the rows of all arrays outside of it. With `lanes` it is
+carried out in vector registers (`vectorise`): each is then what a scalar is now. Scalars alone gain
+nothing where compilers do not see that. Where iterations share sums, `vectorise_reduction` goes on.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ from schedsearch.analysis.walkers import loops
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
+from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.library.composites import vectorise
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
+from schedsearch.transforms.vector.fused.model import widest
 
 VERSION = 1
 NORMAL_FORM = 1
@@ -39,8 +43,23 @@ MOST_ELEMENTS = 64
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        if _can_be(loop):
-            yield loop, {}
+        if not _can_be(loop):
+            continue
+        lanes = max(target.vector_bits // (8 * widest(loop.body)), 1)
+        if lanes > 1 and not _shares(loop) and (loop.extent is None or loop.extent >= lanes):
+            whole = divides(proc, lanes, loop.hi - loop.lo)
+            yield loop, {"lanes": lanes, "tail": "none" if whole else "masked"}
+        yield loop, {}
+
+
+def _shares(loop: q.For) -> bool:
+    """Whether iterations add to the same elements."""
+    local = {s.buf for s in q.walk(loop.body) if isinstance(s, q.Alloc)}
+    return any(
+        s.buf not in local and not any(loop.iter in q.expr_vars(index) for index in s.idx)
+        for s in q.walk(loop.body)
+        if isinstance(s, q.Reduce)
+    )
 
 
 def _can_be(loop: q.For) -> bool:
@@ -119,6 +138,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     yield from p.do("simplify")
     while array := _first(p.stmt(held), q.Alloc):
         yield from p.do("unroll_buffer", At(array.path), 0)
+    if args:
+        yield from vectorise.steps(p.ast, p.path(held), {**args, "unroll": 1})
 
 
 def _first(loop: q.Stmt, kind: type[q.For] | type[q.Alloc]) -> q.Stmt | None:

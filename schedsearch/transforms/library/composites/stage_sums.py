@@ -58,7 +58,9 @@ def _sums(proc: q.Proc, loop: q.For) -> list[Element]:
             continue
         others = {each for where, each in (*written, *read) if where == buf} - {idx}
         moved = [each for where, each in written if where == buf and each != idx]
-        if any(_along(each, loop) for each in moved) and all(apart(proc, idx, other) for other in others):
+        if any(_along(each, loop) for each in moved) and all(
+            apart(proc, idx, other) for other in others
+        ):
             found.append((buf, idx))
     return found
 
