@@ -1,4 +1,4 @@
-"""Iterations with small arrays of their own, and some that cannot be written out."""
+"""Iterations with small arrays and scalars of their own, and some that cannot be written out."""
 
 from __future__ import annotations
 
@@ -66,6 +66,19 @@ def written_out_already(n: size, x: f32[n], y: f32[2, n]):
         t[1] = x[i] + t[0]
         y[0, i] = t[1]
         y[1, i] = t[0]
+
+
+@proc
+def in_series(n: size, x: f32[n], b: f32[3, 2], z: f32[3, n], y: f32[n]):
+    for c in seq(0, n):
+        v: f32
+        v = x[c]
+        for s in seq(0, 3):
+            w: f32
+            w = b[s, 0] * v + z[s, c]
+            z[s, c] = b[s, 1] * v - 0.5 * w
+            v = w
+        y[c] = v
 
 
 @proc

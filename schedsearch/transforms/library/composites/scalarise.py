@@ -10,10 +10,11 @@ for e in seq(0, n):                        for e in seq(0, n):
                                                c[1, e] += t_0
 ```
 
-Many small problems side by side: inverses of matrices, nodes of a lattice, vectors from point to
-point. Proposed where the loop goes along the rows of all arrays outside of it. With `lanes` it is
-carried out in vector registers (`vectorise`): each is then what a scalar is now. Scalars alone gain
-nothing where compilers do not see that. Where iterations share sums, `vectorise_reduction` goes on.
+Many small problems side by side: inverses of matrices, nodes of a lattice, filters in series (whose
+loops hand on a scalar). Proposed where the loop goes along the rows of all arrays outside of it.
+With `lanes` it is carried out in vector registers (`vectorise`): each is then what a scalar is now.
+Scalars alone gain nothing where compilers do not see that. Where iterations share sums,
+`vectorise_reduction` goes on.
 """
 
 from __future__ import annotations
@@ -64,12 +65,21 @@ def _shares(loop: q.For) -> bool:
 
 def _can_be(loop: q.For) -> bool:
     arrays = [s for s in q.walk(loop.body) if isinstance(s, q.Alloc) and s.shape]
-    if loop.parallel or not arrays or not all(e.is_const for a in arrays for e in a.shape):
+    if loop.parallel or not (arrays or _hands_on(loop)):
+        return False
+    if not all(extent.is_const for array in arrays for extent in array.shape):
         return False
     if sum(map(_elements, arrays)) > MOST_ELEMENTS:
         return False
     count = _written_out(loop.body, {})
     return count is not None and count <= MOST_STATEMENTS and _along(loop)
+
+
+def _hands_on(loop: q.For) -> bool:
+    """Whether loops inside set a scalar that was begun before them: filters in series."""
+    own = {s.buf for s in loop.body if isinstance(s, q.Alloc)}
+    inside = [s for each in q.walk(loop.body) if isinstance(each, q.For) for s in each.body]
+    return any(isinstance(s, q.Assign) and s.buf in own and not s.idx for s in inside)
 
 
 def _elements(array: q.Alloc) -> int:
