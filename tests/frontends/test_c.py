@@ -216,6 +216,19 @@ CASES: dict[str, tuple[str, Arguments]] = {
                x[i] = minmod(x[i + 1] - x[i], x[i] - x[i - 1]) * sign(i, x[i]); } }""",
         lambda: [9, f64(9), f32(9)],
     ),
+    "early returns": (
+        """static void g(int n, double *x) { if (n < 3) { return; } x[2] += 1; }
+           void f(int n, int m, double x[n], double y[m]) {
+             if (n <= 0) return;
+             x[0] = 3;
+             if (n < 2 || m < 4) return;
+             const double t = x[1];
+             if (m > 100) return;
+             y[3] = t;
+             for (int i = 0; i < m; i++) { if (i < 7) g(n, x); }
+             g(m, y); }""",
+        lambda: [5, 4, f64(5), f64(4)],
+    ),
     "tables of places": (
         """static const int DX[5] = {0, 1, -1}, OFF[3][2] = {{0, 1}, {1, 0}, {-1, -1}};
            static const float W[3] = {0.5f, 1, 2};
@@ -533,7 +546,12 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "continue": ("for (int i = 0; i < n; i++) { continue; }", 2, "continue: "),
     "goto": ("goto end;\nend: x[0] = 1;", 2, "goto: "),
     "switch": ("switch (n) { case 1: x[0] = 1; }", 2, "switch: "),
-    "early return": ("if (n > 3) return;\nx[0] = 1;", 2, "return: "),
+    "early return": ("if (x[0] > 3) return;\nx[0] = 1;", 2, "return: "),
+    "return in a loop": (
+        "for (int i = 0; i < n; i++) {\nif (i > 3) return;\nx[i] = 1; }",
+        3,
+        "return",
+    ),
     "end on data": ("for (int i = 0; i < k[0]; i++) x[i] = 1;", 2, "condition of the loop over i"),
     "start on data": ("for (int i = k[0]; i < n; i++) x[i] = 1;", 2, "begins depends on data"),
     "gather": ("\nx[0] = x[k[0]];", 3, "index of x: it depends on data"),

@@ -262,12 +262,31 @@ class _Translation(Expressions):
         self.scopes.append({})
         try:
             items = node.block_items or [] if isinstance(node, c_ast.Compound) else [node]
-            out: Block = []
-            for each in items:
-                out += self.statement(each, each is items[-1])
-            return out
+            return self._items(items)
         finally:
             self.scopes.pop()
+
+    def _items(self, items: Sequence[Any]) -> Block:
+        out: Block = []
+        for number, each in enumerate(items):
+            if len(self.scopes) == 2 and _leaves(each):
+                condition = self.place_condition(each.cond)
+                if condition is not None:
+                    return [*out, *self._unless(condition, items[number + 1 :], each)]
+            out += self.statement(each, each is items[-1])
+        return out
+
+    def _unless(self, condition: q.Expr | bool, items: Sequence[Any], node: Any) -> Block:
+        """What comes after `if (condition) return;` in a function."""
+        opposite = conditions.negated(condition)
+        if isinstance(opposite, bool):
+            return self._items(items) if opposite else []
+        place = self.place
+        self.place = place.given(opposite)
+        try:
+            return _if(opposite, self._items(items), [], _line(node))
+        finally:
+            self.place = place
 
     def statement(self, node: Any, is_last: bool = False) -> Block:
         try:
@@ -934,6 +953,14 @@ def _only(node: Any) -> Any:
     while isinstance(node, c_ast.Compound) and len(node.block_items or []) == 1:
         node = node.block_items[0]
     return node
+
+
+def _leaves(node: Any) -> bool:
+    """`if (c) return;`"""
+    if not isinstance(node, c_ast.If) or node.iffalse is not None:
+        return False
+    only = _only(node.iftrue)
+    return isinstance(only, c_ast.Return) and only.expr is None
 
 
 def _does_something(node: Any) -> bool:
