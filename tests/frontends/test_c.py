@@ -180,6 +180,73 @@ CASES: dict[str, tuple[str, Arguments]] = {
              *y += 1; x[2 * m] = 3; }""",
         lambda: [4, 3, f64(12), f64(7), f64(4), f64(4, 3)],
     ),
+    "pointers to places": (
+        """static void add(int n, const double *u, double *v, double *total) {
+             for (int i = 0; i < n; i++) { v[i] += u[i]; *total += u[i]; } }
+           static inline double first(const double *u) { return u[0] + 2 * u[1]; }
+           void f(int n, int m, const double *a, double *x, double b[n][m], double (*c)[m],
+                  double s) {
+             for (int i = 0; i < n; i++) {
+               const double *row = a + i * m, *last = &a[i * m + m - 1];
+               double *out = b[i], (*same)[m] = c + i;
+               for (int j = 0; j < m; j++) {
+                 out[j] = row[j] + 3 * last[-j];
+                 same[0][j] = *(row + j) * 2 - (i * m + a)[j]; }
+               *(x + i) = (1 + a)[m * i] + first(row + 1) + first(&b[i][1]) + first(c[i]);
+               *out += 1;
+               double sum = 0, *t = &sum;
+               add(m, a + i * m, &b[i][0], t);
+               add(m - 1, row + 1, out + 1, &s);
+               *t -= 0.5; x[i] += *&sum; }
+             x[0] += s; }""",
+        lambda: [4, 3, f64(16), f64(4), f64(4, 3), f64(4, 3), 0.5],
+    ),
+    "helpers with conditions": (
+        """#include <math.h>
+           static inline double minmod(double a, double b) {
+             if (a * b <= 0) return 0;
+             if (fabs(a) < fabs(b)) { const double t = a; return t; } else return b; }
+           static inline float clamp(float x, int top) {
+             if (x < 0) return 0; else if (x > top) return top;
+             return x; }
+           static int sign(int i, double x) { if (i > 2) { return x > 0 ? 3 : 2; } return -1; }
+           void f(int n, double x[n], float y[n]) {
+             for (int i = 1; i < n - 1; i++) {
+               y[i] = clamp(y[i], 1) + clamp(y[i] * 2, i);
+               x[i] = minmod(x[i + 1] - x[i], x[i] - x[i - 1]) * sign(i, x[i]); } }""",
+        lambda: [9, f64(9), f32(9)],
+    ),
+    "early returns": (
+        """static void g(int n, double *x) { if (n < 3) { return; } x[2] += 1; }
+           void f(int n, int m, double x[n], double y[m]) {
+             if (n <= 0) return;
+             x[0] = 3;
+             if (n < 2 || m < 4) return;
+             const double t = x[1];
+             if (m > 100) return;
+             y[3] = t;
+             for (int i = 0; i < m; i++) { if (i < 7) g(n, x); }
+             g(m, y); }""",
+        lambda: [5, 4, f64(5), f64(4)],
+    ),
+    "tables of places": (
+        """static const int DX[5] = {0, 1, -1}, OFF[3][2] = {{0, 1}, {1, 0}, {-1, -1}};
+           static const float W[3] = {0.5f, 1, 2};
+           void f(int n, const double u[n][n], double v[n][n], const double *p) {
+             const signed char back[2] = {-1, 1};
+             for (int i = 1; i < n - 1; i++)
+               for (int j = 1; j < n - 1; j++) {
+                 v[i][j] = 0;
+                 for (int q = 0; q < 3; q++) {
+                   int y = i + OFF[q][0];
+                   v[i][j] += u[y][j + OFF[q][1]] * OFF[q][0] * W[q] + DX[q]; }
+                 for (int q = 2; q >= 0; q--) v[i][j] -= u[i + DX[q]][j];
+                 for (int q = 0; q < 2; q++) {
+                   const double *r = p + i * n + back[q];
+                   v[i][j] += r[j]; }
+                 for (int q = 0; q < 5; q++) if (q > 2) v[i][j] += u[i][j] * DX[q]; } }""",
+        lambda: [6, f64(6, 6), f64(6, 6), f64(36)],
+    ),
     "image": (
         """#include <stddef.h>
            void f(size_t h, size_t w, const unsigned char *in, float *out) {
@@ -479,7 +546,12 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "continue": ("for (int i = 0; i < n; i++) { continue; }", 2, "continue: "),
     "goto": ("goto end;\nend: x[0] = 1;", 2, "goto: "),
     "switch": ("switch (n) { case 1: x[0] = 1; }", 2, "switch: "),
-    "early return": ("if (n > 3) return;\nx[0] = 1;", 2, "return: "),
+    "early return": ("if (x[0] > 3) return;\nx[0] = 1;", 2, "return: "),
+    "return in a loop": (
+        "for (int i = 0; i < n; i++) {\nif (i > 3) return;\nx[i] = 1; }",
+        3,
+        "return",
+    ),
     "end on data": ("for (int i = 0; i < k[0]; i++) x[i] = 1;", 2, "condition of the loop over i"),
     "start on data": ("for (int i = k[0]; i < n; i++) x[i] = 1;", 2, "begins depends on data"),
     "gather": ("\nx[0] = x[k[0]];", 3, "index of x: it depends on data"),
@@ -490,9 +562,25 @@ REFUSED: dict[str, tuple[str, int, str]] = {
         4,
         "at: its value is not known here",
     ),
-    "pointer arithmetic": ("\n*(y + 1) = 2;", 3, "arithmetic of pointers"),
-    "pointer variable": ("double *p = x;\np[0] = 1;", 2, "pointer p: "),
-    "address": ("x[0] = *&s;", 2, "pointer|&: "),
+    "pointer by data": ("\n*(y + k[0]) = 2;", 3, "index of y: it depends on data"),
+    "pointer that moves": ("double *p = x;\np[0] = 1;\np += 1;", 4, "to p: pointers keep"),
+    "pointer that steps": ("double *p = x;\n*p++ = 1;", 3, "it is no place in an array"),
+    "pointer to nothing": ("double *p;\np = x;", 2, "pointer p: it does not begin at"),
+    "pointer to another type": ("float *p = x;\np[0] = 1;", 2, "pointer p: .* another shape"),
+    "pointer beyond": ("double *p = x + n;\np[0] = 1;", 3, "x.n.: index n is not within"),
+    "pointer to a sum": ("double *p = &x[0] + y;\np[0] = 1;", 2, "offset of a pointer|pointer"),
+    "element of a variable": ("double *p = &s;\nx[0] = p[1];", 3, "index of s_?: it is one"),
+    "address of an index": ("int i = 0;\nint *p = &i;\nx[i] = *p;", 3, "pointer p: "),
+    "table by data": (
+        "static const int t[2] = {0, 1};\nfor (int i = 0; i < n; i++) x[t[k[0]]] = 1;",
+        3,
+        "index of",
+    ),
+    "long table": (
+        "static const int t[99] = {1};\nfor (int i = 0; i < 99; i++) x[t[i]] = 1;",
+        3,
+        "index of x: it depends on data",
+    ),
     "struct": ("struct { double a; } t;\nx[0] = t.a;", 2, "struct: "),
     "call": ("x[0] = cbrt(s);", 2, "call of cbrt: "),
     "call of a statement": ("printf(0);", 2, "call of printf: "),
@@ -579,6 +667,10 @@ WHOLE: dict[str, tuple[str, str]] = {
     "error": ("\n#error too old\n", "k.c:2: preprocessor: #error too old"),
     "empty": ("", "no function"),
     "only main": ("int main(void) { return 0; }\n", "no function; define"),
+    "two of a file's own": (
+        "static int g(int i) { return i; }\nstatic void f(double x[1]) { x[0] = g(1); }\n",
+        "several functions; name one of g, f",
+    ),
     "two": ("void f(void) {}\nvoid g(void) {}\n", "several functions; name one of f, g"),
     "result": ("double f(double x[3]) { return x[0]; }\n", "k.c:1: result of f: .*double .result"),
     "pointers to pointers": ("void f(double **x) { x[0][0] = 1; }\n", "k.c:1: pointer to pointers"),
@@ -613,9 +705,13 @@ WHOLE: dict[str, tuple[str, str]] = {
         "static void g(float *x) { x[0] = 1; }\nvoid f(double *x) { g(x); }\n",
         "k.c:2: argument x: the function declares another shape or type",
     ),
-    "part of an array": (
-        "static void g(double *x) { x[0] = 1; }\nvoid f(double x[3][4]) { g(x[1]); }\n",
-        "k.c:2: argument x: it is a part",
+    "part of a row": (
+        "static void g(double *x) { x[4] = 1; }\nvoid f(double x[3][4]) { g(x[1]); }\n",
+        "k.c:1: x.1, 4.: index 4 is not within 0 and 3",
+    ),
+    "no place": (
+        "static void g(double *x) { x[0] = 1; }\nvoid f(double x[3][4]) { g(x[1][0] + 1); }\n",
+        "k.c:2: argument x: it is no place in an array; pass an array",
     ),
     "deep": (f"void f(double x[1]) {{ x[0] = {'(' * 3000}1{')' * 3000}; }}\n", "nested too deeply"),
     "long sum": (f"void f(double x[1]) {{ x[0] = x[0]{'+ x[0]' * 3000}; }}\n", "nested too deeply"),

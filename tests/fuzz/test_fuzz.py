@@ -74,8 +74,10 @@ SELDOM = {
         "isolate_sum",
         "join_rows",
         "make_planar",
+        "scalarise",
         "skew",
         "split_sum",
+        "stage_sums",
         "transpose",
         "turn_operand",
     ),
@@ -87,13 +89,13 @@ arrays that a loop uses again are not drawn, nor copies of rows to columns, nor 
 the rows before them, nor values stored part after part, nor loops that overwrite what they read
 throughout, nor windows over borders, nor recurrences along a row, nor periods of indices, nor sums
 in loops that do not change them, nor rows that follow each other without a gap, nor terms
-of blocks by way of scalars. Procedures of their
-own are compared with their meaning:
+of blocks by way of scalars, nor small arrays of an iteration, nor sums beside others of their
+array. Procedures of their own are compared with their meaning:
 `test_block_edges.py`, `test_block_elimination.py`, `test_block_solve.py`, `test_cut_apart.py`,
 `test_cut_borders.py`, `test_cut_taps.py`, `test_cut_triangle.py`, `test_divide_by_period.py`,
 `test_factor_sum.py`, `test_fold_operand.py`, `test_hoist_temporary.py`,
 `test_interchange_triangle.py`, `test_isolate_sum.py`, `test_join_rows.py`,
-`test_make_planar.py`, `test_skew.py`, `test_terms.py`,
+`test_make_planar.py`, `test_scalarise.py`, `test_skew.py`, `test_stage_sums.py`, `test_terms.py`,
 `test_split_sum.py`, `test_transpose.py`, `test_turn_result.py`, `test_vectorise_recurrence.py`,
 `test_normal_form.py`."""
 

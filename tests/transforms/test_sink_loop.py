@@ -24,6 +24,7 @@ SIZES = {
     "above_diagonal": [{"n": 1}, {"n": 9}],
     "recurrences": [{"n": 1, "m": 1}, {"n": 6, "m": 5}],
     "filters_down": [{"n": 1, "m": 1}, {"n": 6, "m": 5}],
+    "oscillators": [{"n": 1, "m": 1}, {"n": 6, "m": 5}],
     "patches": [{"c": 1, "n": 1}, {"c": 3, "n": 5}],
 }
 
@@ -48,7 +49,10 @@ def test_the_loop_is_innermost_everywhere(name: str) -> None:
     assert not list(SINK.rewrites(state.ast, TARGET))
 
 
-@pytest.mark.parametrize("name", ["along_rows", "perfect", "bounded_by_it", "a_branch"])
+@pytest.mark.parametrize(
+    "name",
+    ["along_rows", "perfect", "bounded_by_it", "a_branch", "sums_alone", "filters_of_rows"],
+)
 def test_where_it_gains_nothing_or_cannot_be_done_nothing_is_proposed(name: str) -> None:
     assert not list(SINK.rewrites(mirror(PROCEDURES[name]), TARGET))
 

@@ -88,6 +88,10 @@ def test_the_meaning_stays(name: str, target: Any, flags: list[str], tmp_path: P
         ("from_the_end", "r[l] = p[-l]", "r[l] = p[l]"),
         ("from_the_end", "p[-l] = a[l]", "p[-l] = a[0]"),
         ("second_order_from_the_end", "double e = *", "double e = 0 * *"),
+        ("two_states", "later2 = given2[7];", "later2 = 0;"),
+        ("two_states", "later2 = across2 * c2_at1", "later2 = 0"),
+        ("history", "vec_f64x8_after(next2_at2, before2_at2)", "next2_at2"),
+        ("oscillating", "*x2 = c2;", ""),
     ],
 )
 def test_faults_are_found(name: str, right: str, fault: str, tmp_path: Path) -> None:

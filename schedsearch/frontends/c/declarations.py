@@ -11,6 +11,7 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph
 from schedsearch.frontends.c.c_types import CType, Unsupported, arithmetic_type
+from schedsearch.frontends.c.linear import Polynomial
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,22 @@ class Open:
     inner: tuple[q.Affine, ...]
 
 
-Symbol = Number | Data | Open | Operand
+@dataclass(frozen=True, eq=False)
+class Pointer:
+    """A pointer to an element or a row of an array, at its first indices. The last of these is what
+    the pointer's own index is added to."""
+
+    base: Data | Open
+    at: tuple[Polynomial, ...]
+
+    @property
+    def inner(self) -> tuple[q.Affine, ...]:
+        """Extents of what it points to."""
+        shape = self.base.inner if isinstance(self.base, Open) else self.base.array.shape[1:]
+        return shape[len(self.at) - 1 :]
+
+
+Symbol = Number | Data | Open | Operand | Pointer
 
 
 def base_type(node: Any, typedefs: Mapping[str, Any]) -> CType:
@@ -127,7 +143,8 @@ STEPS = ("++", "--", "p++", "p--")
 
 
 def assigned(node: Any) -> frozenset[str]:
-    """Names of variables around a tree that it assigns to; those that it declares are its own."""
+    """Names of variables around a tree that it assigns to, or takes the address of; those that it
+    declares are its own."""
     found: set[str] = set()
     _assigned(node, set(), found)
     return frozenset(found)
@@ -140,7 +157,7 @@ def _assigned(node: Any, own: set[str], found: set[str]) -> None:
             own = set(own)
         case c_ast.Assignment():
             target = node.lvalue
-        case c_ast.UnaryOp() if node.op in STEPS:
+        case c_ast.UnaryOp() if node.op in (*STEPS, "&"):
             target = node.expr
         case _:
             pass
@@ -172,6 +189,8 @@ def places(
         match node:
             case c_ast.ArrayRef():
                 found |= names_of_places(node.subscript)
+            case c_ast.UnaryOp(op="*"):
+                found |= names_of_places(node.expr)
             case c_ast.ArrayDecl() if node.dim is not None:
                 found |= names_of_places(node.dim)
             case c_ast.FuncCall(name=c_ast.ID(name=called)) if called in others:
@@ -180,7 +199,9 @@ def places(
                     for param, arg in zip(
                         parameters(others[called]), node.args.exprs, strict=False
                     ):
-                        found |= names_of_places(arg) if param.name in inner else frozenset()
+                        array = not isinstance(param.type, c_ast.TypeDecl)
+                        if array or param.name in inner:
+                            found |= names_of_places(arg)
             case c_ast.For():
                 for part in (node.init, node.cond, node.next):
                     if part is not None:
@@ -196,6 +217,8 @@ def places(
             case c_ast.Decl() if node.init is not None:
                 flows.append((node.name, names_of_places(node.init)))
                 starts[node.name] = node.init
+                if isinstance(node.type, c_ast.PtrDecl):
+                    found |= names_of_places(node.init)
             case _:
                 pass
     found |= {name for name, init in starts.items() if name not in written and _is_affine(init)}

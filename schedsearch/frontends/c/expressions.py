@@ -21,6 +21,7 @@ from schedsearch.frontends.c.declarations import (
     Number,
     Open,
     Operand,
+    Pointer,
     Symbol,
     base_type,
     declared,
@@ -108,6 +109,8 @@ class Expressions:
         self.sizes: list[q.Var] = []
         self.asserts: list[q.Expr] = []
         self.assert_facts: list[q.Affine] = []
+        self.tables: dict[graph.Array, dict[tuple[q.Affine, ...], int]] = {}
+        """Whole numbers in constant arrays, by place."""
         self.place = Place()
         self.calls: list[str] = []
         self._only_types = 0
@@ -340,6 +343,9 @@ class Expressions:
                 return self._read(node)
             case c_ast.ArrayRef():
                 array, index, kind = self.element(node)
+                known = self.tables.get(array, {}).get(index)
+                if known is not None:
+                    return Operand(INT, q.Affine(known))
                 return Operand(kind, _at(array, index))
             case c_ast.UnaryOp():
                 return self._unary(node)
@@ -417,37 +423,110 @@ class Expressions:
 
     def element(self, node: Any) -> tuple[graph.Array, tuple[q.Affine, ...], CType]:
         """The array, the indices and the type of `A[i][j]`, `*p` or a variable."""
-        subscripts: list[Any] = []
-        inner = node
-        while isinstance(inner, c_ast.ArrayRef):
-            subscripts.insert(0, inner.subscript)
-            inner = inner.name
-        if isinstance(inner, c_ast.UnaryOp) and inner.op == "*" and not subscripts:
-            inner = inner.expr
-            subscripts = [c_ast.Constant("int", "0", node.coord)]
-        if not isinstance(inner, c_ast.ID):
+        subscripts, inner = _parts(node)
+        symbol: Symbol | None = (
+            self.lookup(inner) if isinstance(inner, c_ast.ID) else self.pointer(inner)
+        )
+        before: tuple[Polynomial, ...] = (Polynomial(()),)
+        if isinstance(symbol, Pointer):
+            before = symbol.at
+            symbol = symbol.base
+        if symbol is None:
             raise self.refusal(
                 node,
                 _said(inner),
-                "kernels have no arithmetic of pointers",
+                "it is no place in an array",
                 "use elements of arrays, `A[i]`",
             )
-        symbol = self.lookup(inner)
-        if isinstance(symbol, Open):
-            return self._open(symbol, subscripts, node)
-        if not isinstance(symbol, Data):
-            raise self.refusal(node, inner.name, "it is no array", "use a variable of the data")
-        rank = len(symbol.array.shape)
-        if len(subscripts) != rank:
+        if not isinstance(symbol, Data | Open):
+            raise self.refusal(node, _name(inner), "it is no array", "use a variable of the data")
+        name, shape = _array_of(symbol)
+        given = len(before) - 1 + len(subscripts)
+        if len(subscripts) < 1 and not shape and not isinstance(inner, c_ast.ID):
+            subscripts = [c_ast.Constant("int", "0", node.coord)]
+        if not shape and isinstance(symbol, Data):
+            return self._scalar(symbol, before, subscripts, node)
+        if not subscripts or given != len(shape):
             raise self.refusal(
                 node,
-                f"{inner.name} with {len(subscripts)} of {rank} indices",
-                "kernels have no pointers to parts of arrays",
+                f"{name} with {given} of {len(shape)} indices",
+                "what is left is a part of an array",
                 "use an element",
             )
-        index = tuple(self.affine(each, f"index of {inner.name}") for each in subscripts)
-        self._inside(symbol.array.name, index, symbol.array.shape, node)
+        polynomials = self._moved(before, subscripts, symbol)
+        if isinstance(symbol, Open):
+            return self._open(symbol, polynomials, node)
+        index = tuple(each.part(()) for each in polynomials)
+        self._inside(name, index, symbol.array.shape, node)
         return symbol.array, index, symbol.type
+
+    def _scalar(
+        self, symbol: Data, before: tuple[Polynomial, ...], subscripts: list[Any], node: Any
+    ) -> tuple[graph.Array, tuple[q.Affine, ...], CType]:
+        """A variable, or `*p` of a pointer to one."""
+        if subscripts and self._moved(before, subscripts, symbol) != (Polynomial(()),):
+            raise self.refusal(
+                node, f"index of {symbol.array.name}", "it is one variable", "use an array"
+            )
+        return symbol.array, (), symbol.type
+
+    def _moved(
+        self, before: tuple[Polynomial, ...], subscripts: list[Any], symbol: Data | Open
+    ) -> tuple[Polynomial, ...]:
+        """Indices after those of a pointer. The first one of a pointer that is a parameter may
+        multiply by sizes."""
+        name, use = _array_of(symbol)[0], f"index of {_array_of(symbol)[0]}"
+        first, *rest = subscripts
+        if isinstance(symbol, Open) and len(before) == 1:
+            offset = self.polynomial(first, name)
+        else:
+            offset = Polynomial.of(self.affine(first, use))
+        after = (Polynomial.of(self.affine(each, use)) for each in rest)
+        return (*before[:-1], before[-1].plus(offset, 1), *after)
+
+    def pointer(self, node: Any) -> Pointer | None:
+        """The place in an array that an expression points to; None if it is no pointer to one."""
+        none = (Polynomial(()),)
+        match node:
+            case c_ast.ID():
+                symbol = self.lookup(node)
+                if isinstance(symbol, Pointer):
+                    return symbol
+                if isinstance(symbol, Open) or (isinstance(symbol, Data) and symbol.array.shape):
+                    return Pointer(symbol, none)
+                return None
+            case c_ast.UnaryOp(op="&"):
+                subscripts, inner = _parts(node.expr)
+                if not subscripts:
+                    one = self.lookup(inner) if isinstance(inner, c_ast.ID) else None
+                    if isinstance(one, Data) and not one.array.shape:
+                        return Pointer(one, none)
+                    return None
+                return self._pointer_at(subscripts, self.pointer(inner))
+            case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):  # of a row
+                subscripts, inner = _parts(node)
+                row = self._pointer_at(subscripts, self.pointer(inner))
+                if row is None or not row.inner:
+                    return None
+                return Pointer(row.base, (*row.at, *none))
+            case c_ast.BinaryOp(op="+" | "-"):
+                base, moved = self.pointer(node.left), node.right
+                if base is None and node.op == "+":
+                    base, moved = self.pointer(node.right), node.left
+                if base is None:
+                    return None
+                offset = self._moved(none, [moved], base.base)[0]
+                if len(base.at) > 1 or isinstance(base.base, Data):
+                    offset = Polynomial.of(self.affine(moved, "offset of a pointer"))
+                at = base.at[-1].plus(offset, 1 if node.op == "+" else -1)
+                return Pointer(base.base, (*base.at[:-1], at))
+            case _:
+                return None
+
+    def _pointer_at(self, subscripts: list[Any], base: Pointer | None) -> Pointer | None:
+        if base is None or len(subscripts) - 1 > len(base.inner):
+            return None
+        return Pointer(base.base, self._moved(base.at, subscripts, base.base))
 
     def _inside(
         self, name: str, index: tuple[q.Affine, ...], shape: graph.Shape, node: Any
@@ -459,17 +538,9 @@ class Expressions:
             self.require(extent - 1 - each, node, text, reason)
 
     def _open(
-        self, symbol: Open, subscripts: list[Any], node: Any
+        self, symbol: Open, polynomials: tuple[Polynomial, ...], node: Any
     ) -> tuple[graph.Array, tuple[q.Affine, ...], CType]:
-        if len(subscripts) != len(symbol.inner) + 1:
-            raise self.refusal(
-                node,
-                f"{symbol.name} with {len(subscripts)} of {len(symbol.inner) + 1} indices",
-                "kernels have no pointers to parts of arrays",
-                "use an element",
-            )
-        first = self.polynomial(subscripts[0], symbol.name)
-        rest = tuple(self.affine(each, f"index of {symbol.name}") for each in subscripts[1:])
+        first, rest = polynomials[0], tuple(each.part(()) for each in polynomials[1:])
         if symbol.name in self.extents:
             layout, array = self.extents[symbol.name]
             index = (*layout.index(first, self.facts()), *rest)
@@ -693,32 +764,58 @@ class Expressions:
         )
 
     def _inlined(self, name: str, args: list[Any], node: Any) -> Operand:
-        """A call of a function that declares constants and returns an expression."""
+        """A call of a function that declares constants, and returns expressions."""
         function = self.file.functions[name]
-        items = [
-            each
-            for each in function.body.block_items or []
-            if not isinstance(each, c_ast.Pragma | c_ast.EmptyStatement)
-        ]
-        simple = (
-            items
-            and isinstance(items[-1], c_ast.Return)
-            and items[-1].expr is not None
-            and all(isinstance(i, c_ast.Decl) and i.init is not None for i in items[:-1])
-        )
-        if not simple:
-            raise self.refusal(
-                node,
-                f"call of {name}",
-                "functions in expressions are inlined if they only return an expression",
-                "write its statements here",
-            )
         with self.entered(name, args, node):
-            for each in items[:-1]:
-                kind = self.type_of(each.type)
-                self.scopes[-1][each.name] = self.converted(self.expr(each.init), kind, each)
             result = self.type_of(function.decl.type.type)
-            return self.converted(self.expr(items[-1].expr), result, items[-1])
+            found = self._returned(function.body.block_items or [], result)
+            if found is None:
+                raise self.refusal(
+                    node,
+                    f"call of {name}",
+                    "functions in expressions are inlined if they declare constants and return "
+                    "expressions, under conditions or not",
+                    "write its statements here",
+                )
+            return found
+
+    def _returned(self, items: list[Any], result: CType) -> Operand | None:
+        """What statements return; None if they do something else, or nothing."""
+        self.scopes.append({})
+        try:
+            for number, each in enumerate(items):
+                rest = items[number + 1 :]
+                match each:
+                    case c_ast.Pragma() | c_ast.EmptyStatement():
+                        pass
+                    case c_ast.Decl() if each.init is not None and _is_value(each):
+                        kind = self.type_of(each.type)
+                        self.scopes[-1][each.name] = self.converted(
+                            self.expr(each.init), kind, each
+                        )
+                    case c_ast.Return() if each.expr is not None:
+                        return self.converted(self.expr(each.expr), result, each)
+                    case c_ast.Compound():
+                        return self._returned([*(each.block_items or []), *rest], result)
+                    case c_ast.If():
+                        return self._returned_either(each, rest, result)
+                    case _:
+                        return None
+            return None
+        finally:
+            self.scopes.pop()
+
+    def _returned_either(self, node: c_ast.If, rest: list[Any], result: CType) -> Operand | None:
+        """What a branch or what comes after it returns."""
+        truth = self.truth(node.cond)
+        other = [node.iffalse, *rest] if node.iffalse is not None else rest
+        if isinstance(truth, bool):
+            return self._returned([node.iftrue, *rest] if truth else other, result)
+        pair = self._returned([node.iftrue, *rest], result), self._returned(other, result)
+        if pair[0] is None or pair[1] is None:
+            return None
+        then, otherwise = (self.data(each, result) for each in pair if each is not None)
+        return Operand(result, chosen(truth, then, otherwise))
 
     @contextmanager
     def entered(
@@ -747,7 +844,7 @@ class Expressions:
         outer, self.scopes = self.scopes, [scope]
         try:
             for param, symbol, arg in passed:
-                self._same_layout(param, symbol, arg)
+                self.same_layout(param, symbol, arg)
                 scope[param.name] = symbol
         except BaseException:
             self.scopes = outer
@@ -768,26 +865,31 @@ class Expressions:
                 "declare them between the parentheses, `void f(int n, double x[n])`",
             )
 
-    def _array(self, param: c_ast.Decl, arg: Any) -> Data | Open:
-        symbol = self.lookup(arg) if isinstance(arg, c_ast.ID) else None
-        if not isinstance(symbol, Data | Open) or (
-            isinstance(symbol, Data) and not symbol.array.shape
-        ):
-            raise self.refusal(
-                arg, f"argument {param.name}", "it is a part of an array", "pass the array"
-            )
-        return symbol
-
-    def _same_layout(self, param: c_ast.Decl, symbol: Data | Open, arg: Any) -> None:
-        """C would read the same memory in another shape."""
-        extents, base = declared(param, self.file.typedefs)
-        inner = [self.affine(each, f"extent of {param.name}") for each in extents[1:]]
-        shape = symbol.inner if isinstance(symbol, Open) else symbol.array.shape[1:]
-        if tuple(inner) != shape or self.type_of(base) != symbol.type:
+    def _array(self, param: c_ast.Decl, arg: Any) -> Data | Open | Pointer:
+        found = self.pointer(arg)
+        if found is None:
             raise self.refusal(
                 arg,
                 f"argument {param.name}",
-                "the function declares another shape or type",
+                "it is no place in an array",
+                "pass an array, `A + i * n`, or `&A[i]`",
+            )
+        return found.base if found.at == (Polynomial(()),) else found
+
+    def same_layout(
+        self, param: c_ast.Decl, symbol: Data | Open | Pointer, arg: Any, what: str = "argument"
+    ) -> None:
+        """C would read the same memory in another shape."""
+        pointer = symbol if isinstance(symbol, Pointer) else Pointer(symbol, (Polynomial(()),))
+        extents, base = declared(param, self.file.typedefs)
+        inner = [self.affine(each, f"extent of {param.name}") for each in extents[1:]]
+        if tuple(inner) != pointer.inner or self.type_of(base) != pointer.base.type:
+            raise self.refusal(
+                arg,
+                f"{what} {param.name}",
+                "the function declares another shape or type"
+                if what == "argument"
+                else "what it points to has another shape or type",
                 "declare both alike",
             )
 
@@ -829,6 +931,34 @@ def _copied(param: c_ast.Decl, value: Operand, before: list[graph.Statement]) ->
         graph.Store(array, (), (), value.value, line=line),
     ]
     return Data(array, value.type)
+
+
+def _is_value(decl: c_ast.Decl) -> bool:
+    return isinstance(decl.type, c_ast.TypeDecl)
+
+
+def _parts(node: Any) -> tuple[list[Any], Any]:
+    """The indices of `A[i][j]`, or of `*p`, and what they are of."""
+    subscripts: list[Any] = []
+    while isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.UnaryOp) and node.op == "*"):
+        if isinstance(node, c_ast.ArrayRef):
+            subscripts.insert(0, node.subscript)
+            node = node.name
+        else:
+            subscripts.insert(0, c_ast.Constant("int", "0", node.coord))
+            node = node.expr
+    return subscripts, node
+
+
+def _array_of(symbol: Data | Open) -> tuple[str, tuple[q.Affine | None, ...]]:
+    """The name of an array, and its extents."""
+    if isinstance(symbol, Open):
+        return symbol.name, (None, *symbol.inner)
+    return symbol.array.name, symbol.array.shape
+
+
+def _name(node: Any) -> str:
+    return node.name if isinstance(node, c_ast.ID) else _said(node)
 
 
 def _at(array: graph.Array, index: tuple[q.Affine, ...]) -> graph.Value:

@@ -75,8 +75,10 @@ def _meant(file: File, function: str | None) -> c_ast.FuncDef:
         for name, each in file.functions.items()
         if name != "main" and each.coord.file == file.path
     }
-    if len(own) == 1:
-        return next(iter(own.values()))
+    exported = [each for each in own.values() if "static" not in (each.decl.storage or [])]
+    for found in (list(own.values()), exported):
+        if len(found) == 1:
+            return found[0]
     if not own:
         raise UserError(f"{file.path}: no function; define `void name(...)`")
     raise UserError(

@@ -10,7 +10,7 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
-from schedsearch.frontends.c import c_types, conditions, constants, linear
+from schedsearch.frontends.c import c_types, conditions, constants, linear, tables
 from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 from schedsearch.frontends.c.declarations import (
     STEPS,
@@ -18,6 +18,7 @@ from schedsearch.frontends.c.declarations import (
     Number,
     Open,
     Operand,
+    Pointer,
     Symbol,
     assigned,
     declared,
@@ -261,12 +262,31 @@ class _Translation(Expressions):
         self.scopes.append({})
         try:
             items = node.block_items or [] if isinstance(node, c_ast.Compound) else [node]
-            out: Block = []
-            for each in items:
-                out += self.statement(each, each is items[-1])
-            return out
+            return self._items(items)
         finally:
             self.scopes.pop()
+
+    def _items(self, items: Sequence[Any]) -> Block:
+        out: Block = []
+        for number, each in enumerate(items):
+            if len(self.scopes) == 2 and _leaves(each):
+                condition = self.place_condition(each.cond)
+                if condition is not None:
+                    return [*out, *self._unless(condition, items[number + 1 :], each)]
+            out += self.statement(each, each is items[-1])
+        return out
+
+    def _unless(self, condition: q.Expr | bool, items: Sequence[Any], node: Any) -> Block:
+        """What comes after `if (condition) return;` in a function."""
+        opposite = conditions.negated(condition)
+        if isinstance(opposite, bool):
+            return self._items(items) if opposite else []
+        place = self.place
+        self.place = place.given(opposite)
+        try:
+            return _if(opposite, self._items(items), [], _line(node))
+        finally:
+            self.place = place
 
     def statement(self, node: Any, is_last: bool = False) -> Block:
         try:
@@ -374,12 +394,7 @@ class _Translation(Expressions):
                 "pass it as a parameter",
             )
         if isinstance(decl.type, c_ast.PtrDecl):
-            raise self.refusal(
-                decl,
-                f"pointer {decl.name}",
-                "kernels have no arithmetic of pointers",
-                f"declare an array, `double {decl.name}[n]`, or use the parameter itself",
-            )
+            return self._local_pointer(decl)
         if isinstance(decl.type, c_ast.TypeDecl):
             return self._variable(decl)
         return self._local_array(decl)
@@ -416,6 +431,25 @@ class _Translation(Expressions):
         out = [allocate, *self.split(store, decl)]
         self.scopes[-1][decl.name] = Data(array, kind)
         return out
+
+    def _local_pointer(self, decl: c_ast.Decl) -> Block:
+        """Another name for a place in an array."""
+        scope = self.scopes[-1]
+
+        def point() -> Block:
+            found = self.pointer(decl.init)
+            if found is None:
+                raise self.refusal(
+                    decl,
+                    f"pointer {decl.name}",
+                    "it does not begin at a place in an array",
+                    f"write `double *{decl.name} = A + i * n`, or `= &A[i][j]`",
+                )
+            self.same_layout(decl, found, decl, "pointer")
+            scope[decl.name] = found
+            return []
+
+        return self.split(point, decl)
 
     def _local_array(self, decl: c_ast.Decl) -> Block:
         extents, kind = self._declared(decl)
@@ -455,6 +489,9 @@ class _Translation(Expressions):
         for at, node in given.items():
             value = self.data(self.expr(node), kind)
             out.append(graph.Store(array, (), tuple(map(q.Affine, at)), value, line=line))
+        if "const" in (decl.quals or []) or _has_const(decl.type):
+            known = {at: self.expr(node).value for at, node in given.items()}
+            self.tables[array] = tables.values(array, kind, known)
         return out
 
     def _values(
@@ -498,6 +535,13 @@ class _Translation(Expressions):
                 f"assignment to {target.name}",
                 "a parameter of an inlined function keeps its value",
                 "copy it into a variable",
+            )
+        if isinstance(symbol, Pointer | Open):
+            raise self.refusal(
+                node,
+                f"assignment to {target.name}",
+                "pointers keep their place",
+                f"index it, `{target.name}[i]`, or declare another one where the place is known",
             )
         array, index, kind = self.element(target)
         old = graph.View(graph.Load(array), (), (), index) if index else graph.Load(array)
@@ -797,6 +841,9 @@ class _Translation(Expressions):
         ends: list[q.Affine],
         var: q.Var,
     ) -> Block:
+        at = tables.numbers(first, ends, step)
+        if at is not None and tables.looked_up(node.stmt, head.name, self.is_table, self._places):
+            return self._unrolled(node, symbol, at)
         place, line, here = self.place, node.coord.line, q.as_affine(var)
         up = step > 0
         if step == 1 and self.holds(first):  # Exo's conversions of indices want none below 0
@@ -830,6 +877,20 @@ class _Translation(Expressions):
         if not body:
             return []
         return self._run(graph.For(var, lo, hi, tuple(body), line), head.name, node)
+
+    def _unrolled(self, node: c_ast.For, symbol: Number, at: range) -> Block:
+        """A loop whose variable says which numbers of a table are indices."""
+        out: Block = []
+        for number in at:
+            self.numbers[symbol] = q.Affine(number)
+            out += self.block(node.stmt)
+        self.numbers[symbol] = q.Affine(at[-1] + at.step) if at else None
+        return out
+
+    def is_table(self, name: str) -> bool:
+        """Whether it is a constant array of known whole numbers."""
+        symbol = next((each[name] for each in reversed(self.scopes) if name in each), None)
+        return isinstance(symbol, Data) and symbol.array in self.tables
 
     def _run(self, loop: graph.For, name: str, node: Any) -> Block:
         """Exo's loops have no end before their beginning. That a size is not so small that the loop
@@ -892,6 +953,14 @@ def _only(node: Any) -> Any:
     while isinstance(node, c_ast.Compound) and len(node.block_items or []) == 1:
         node = node.block_items[0]
     return node
+
+
+def _leaves(node: Any) -> bool:
+    """`if (c) return;`"""
+    if not isinstance(node, c_ast.If) or node.iffalse is not None:
+        return False
+    only = _only(node.iftrue)
+    return isinstance(only, c_ast.Return) and only.expr is None
 
 
 def _does_something(node: Any) -> bool:

@@ -28,6 +28,24 @@ def block_elimination(A: f32[16, 16]):
 
 
 @proc
+def scalarise(n: size, a: f32[2, n], b: f32[n], c: f32[2, n]):
+    for e in seq(0, n):
+        t: f32[2]
+        for i in seq(0, 2):
+            t[i] = a[i, e] * b[e]
+        for i in seq(0, 2):
+            c[i, e] += t[1 - i]
+
+
+@proc
+def stage_sums(n: size, f: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, i):
+            f[i] += x[i] * x[j]
+            f[j] += x[j] - x[i]
+
+
+@proc
 def cut_loop(x: f32[10]):
     for i in seq(0, 10):
         x[i] = 1.0

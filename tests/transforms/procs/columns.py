@@ -118,3 +118,38 @@ def filters_down(n: size, m: size, y: f32[n, m], x: f32[n, m], s: f32):
             before = x[i, j]
             r = y[i, j]
             s += r
+
+
+@proc
+def oscillators(n: size, m: size, x: f32[n], c: f32[m], p: f32[m]):
+    for j in seq(0, m):
+        last: f32
+        before: f32
+        last = 0.0
+        before = 0.0
+        for i in seq(0, n):
+            t: f32
+            t = x[i] + c[j] * last - before
+            before = last
+            last = t
+        p[j] = last * before
+
+
+@proc
+def sums_alone(n: size, m: size, x: f32[n], c: f32[m]):
+    for j in seq(0, m):
+        s: f32
+        s = 0.0
+        for i in seq(0, n):
+            s += x[i] * x[i]
+        c[j] = s
+
+
+@proc
+def filters_of_rows(n: size, m: size, x: f32[m, n], y: f32[m, n]):
+    for j in seq(0, m):
+        last: f32
+        last = 0.0
+        for i in seq(0, n):
+            last = 0.5 * last + x[j, i]
+            y[j, i] = last

@@ -157,6 +157,6 @@ def no_two(n: size, m: f32[1], x: f32[n]):
 
 
 @proc
-def no_maybe(n: size, m: f32[1], x: f32[n]):
+def row_maybe_empty(n: size, m: f32[1], x: f32[n]):
     for j in seq(1, n):
         m[0] = max_(m[0], x[j])

@@ -260,7 +260,7 @@ def no_steady_factor(n: size, y: f64[n], x: f64[n], s: f64):
 
 
 @proc
-def no_fixed_sums(n: size, y: f64[n], x: f64[n], s: f64, t: f64):
+def sums_of_states(n: size, y: f64[n], x: f64[n], s: f64, t: f64):
     for j in seq(0, n):
         s = 0.5 * s + x[j]
         t += s
@@ -268,7 +268,7 @@ def no_fixed_sums(n: size, y: f64[n], x: f64[n], s: f64, t: f64):
 
 
 @proc
-def no_value_handed_on(n: size, y: f64[n], x: f64[n], s: f64):
+def delayed(n: size, y: f64[n], x: f64[n], s: f64):
     for j in seq(0, n):
         y[j] = s
         s = x[j]
@@ -280,6 +280,130 @@ def no_values_of_other_lanes(n: size, y: f64[n + 1], x: f64[n], s: f64):
         s = 0.5 * s + x[j]
         y[j] = s + y[j + 1]
         y[j + 1] = s
+
+
+@proc
+def two_states(
+    n: size, x: f32[n], y: f32[n], b0: f32, b1: f32, b2: f32, a1: f32, a2: f32, z: f32[2]
+):
+    for j in seq(0, n):
+        o: f32
+        o = b0 * x[j] + z[0]
+        z[0] = b1 * x[j] + z[1] - a1 * o
+        z[1] = b2 * x[j] - a2 * o
+        y[j] = o
+
+
+@proc
+def history(n: size, x: f64[n], y: f64[n], h: f64[4], b: f64[3]):
+    for j in seq(0, n):
+        y[j] = b[0] * x[j] + b[1] * h[0] - 0.25 * h[1] + 1.5 * h[2] - 0.625 * h[3]
+        h[1] = h[0]
+        h[0] = x[j]
+        h[3] = h[2]
+        h[2] = y[j]
+
+
+@proc
+def oscillating(n: size, x: f32[n], c: f32, s1: f32, s2: f32):
+    for j in seq(0, n):
+        s0: f32
+        s0 = x[j] + c * s1 - s2
+        s2 = s1
+        s1 = s0
+
+
+@proc
+def growing_states(n: size, x: f64[n], y: f64[n], g: f64, s: f64, t: f64):
+    for j in seq(0, n):
+        y[j] = s
+        t = g * s + x[j]
+        s = t
+
+
+@proc
+def mean_and_variance(n: size, x: f64[n], m: f64[n], v: f64[n], mu: f64, va: f64):
+    for j in seq(0, n):
+        d: f64
+        d = x[j] - mu
+        mu += 0.05 * d
+        va = 0.95 * (va + 0.05 * d * d)
+        m[j] = mu
+        v[j] = va
+
+
+@proc
+def in_series(n: size, x: f64[n], y: f64[n], z: f64[2, 2]):
+    for j in seq(0, n):
+        o: f64
+        o = 0.5 * x[j] + z[0, 0]
+        z[0, 0] = 0.75 * x[j] + z[0, 1] - 0.5 * o
+        z[0, 1] = 0.125 * x[j] - 0.25 * o
+        p: f64
+        p = 0.25 * o + z[1, 0]
+        z[1, 0] = 0.75 * o + z[1, 1] + 0.5 * p
+        z[1, 1] = 0.125 * o - 0.5 * p
+        x[j] = p
+        y[j] += p
+
+
+@proc
+def history_from_the_end(n: size, x: f32[n], y: f32[n], h: f32[2]):
+    for j in seq(0, n):
+        y[n - 1 - j] = 0.5 * x[n - 1 - j] + 0.75 * h[0] - 0.25 * h[1]
+        h[1] = h[0]
+        h[0] = y[n - 1 - j]
+
+
+@proc
+def no_more_than_sums(n: size, x: f64[n], y: f64[n], s: f64, t: f64):
+    for j in seq(0, n):
+        s += x[j] * y[j]
+        t += x[j]
+
+
+@proc
+def no_three_states(n: size, x: f64[n], y: f64[n], h: f64[3]):
+    for j in seq(0, n):
+        y[j] = 0.5 * x[j] + 0.25 * h[0] - 0.25 * h[1] + 0.125 * h[2]
+        h[2] = h[1]
+        h[1] = h[0]
+        h[0] = y[j]
+
+
+@proc
+def no_rotation(n: size, y: f64[n], c: f64, s: f64, a: f64, b: f64):
+    for j in seq(0, n):
+        t: f64
+        t = c * a - s * b
+        b = s * a + c * b
+        a = t
+        y[j] = a
+
+
+@proc
+def no_factor_of_a_state(n: size, x: f64[n], y: f64[n], s: f64, t: f64):
+    for j in seq(0, n):
+        s = x[j]
+        t = s * t + x[j]
+        y[j] = t
+
+
+@proc
+def no_growing_history(n: size, x: f64[n], y: f64[n], h: f64[2]):
+    for j in seq(0, n):
+        y[j] = x[j] + 1.5 * h[0] + h[1]
+        h[1] = h[0]
+        h[0] = y[j]
+
+
+@proc
+def no_known_place(n: size, k: index, x: f64[n], h: f64[4]):
+    assert k >= 0
+    assert k < 4
+    for j in seq(0, n):
+        h[0] = 0.5 * h[0] + x[j]
+        h[k] = h[0]
 
 
 @proc

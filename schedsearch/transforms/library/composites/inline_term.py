@@ -39,10 +39,14 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 def _by_way_of_scalars(proc: q.Proc, stmt: q.Reduce) -> bool:
     loop = proc.by_path.get(stmt.path[:-1])
-    assigned = _assigned(proc, stmt)
-    if not isinstance(loop, q.For) or not assigned or loop.body[-1] != stmt:
+    if not isinstance(loop, q.For) or loop.body[-1] != stmt or not len(loop.body) % 2:
         return False
-    if len(loop.body) != 2 * len(assigned) + 1 or without_temporaries(proc, stmt) is not None:
+    assigned = _assigned(proc, stmt)
+    if (
+        not assigned
+        or len(loop.body) != 2 * len(assigned) + 1
+        or without_temporaries(proc, stmt) is not None
+    ):
         return False
     values: dict[q.Var, q.Expr] = {}
     for each in assigned:

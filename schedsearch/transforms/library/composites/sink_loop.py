@@ -13,21 +13,23 @@ for j in seq(0, m):                        for j in seq(0, m):
 
 Proposed where the loop goes along rows and the loops inside go down columns, which neither vectors
 nor caches like (Kennedy and McKinley, "Optimizing for parallelism and data locality", ICS 1992).
-Temporaries get an element for every iteration. Of two perfectly nested loops `reorder` does the
-same.
+Also where iterations inside wait for those before them, as those of a filter do: filters side by
+side do not. Temporaries get an element for every iteration. Of two perfectly nested loops `reorder`
+does the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schedsearch.analysis.accesses import accesses
+from schedsearch.analysis.accesses import accesses, reads
+from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import loops
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.jam import sink, sinkable
-from schedsearch.transforms.blocks.private import privatise
+from schedsearch.transforms.blocks.private import privatise, shared_scalars
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
@@ -38,7 +40,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         inside = [s for s in q.walk(loop.body) if isinstance(s, q.For)]
         several = len(inside) > 1 or any(len(each.body) > 1 for each in (loop, *inside))
-        if several and inside and sinkable(loop) and _across(loop, inside):
+        worthwhile = several and inside and sinkable(loop)
+        if worthwhile and (_across(loop, inside) or _waits(loop, inside)):
             yield loop, {}
 
 
@@ -50,6 +53,28 @@ def _across(loop: q.For, inside: list[q.For]) -> bool:
         if _down(found, inner.iter) and _along(found, loop.iter) > _down(found, loop.iter):
             return True
     return False
+
+
+def _waits(loop: q.For, inside: list[q.For]) -> bool:
+    """Whether iterations of a loop inside wait for each other, and those of this one do not: it
+    goes along rows, down no column, and loops inside hand on scalars that it begins."""
+    found = [access.idx for access in accesses(loop.body) if access.idx]
+    used = [idx for idx in found if any(loop.iter in q.expr_vars(each) for each in idx)]
+    rows = all(idx[-1].coefficient(loop.iter) == 1 and not _down([idx], loop.iter) for idx in used)
+    own = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
+    own |= {buf for _, buf in shared_scalars(loop)}
+    return bool(used) and rows and any(own & _handed_on(inner) for inner in inside)
+
+
+def _handed_on(loop: q.For) -> set[q.Var]:
+    """Scalars that iterations of an innermost loop read before they set them."""
+    found: set[q.Var] = set()
+    known: set[q.Var] = set()
+    for stmt in loop.body:
+        if isinstance(stmt, q.Assign) and reduction(stmt) is None:
+            found |= {read.buf for read in reads(stmt.rhs) if not read.idx} - known
+            known |= {stmt.buf}
+    return found & known
 
 
 def _along(indices: list[tuple[q.Affine, ...]], var: q.Var) -> int:

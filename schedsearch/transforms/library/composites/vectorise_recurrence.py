@@ -10,7 +10,8 @@ for j in seq(0, n):
 
 For one assignment or reduction that is linear in the element before, or in the two before, by
 factors that are the same in all iterations: sweeps of Gauss-Seidel, filters, running sums. Or for
-a scalar that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed of it. All else of
+scalars that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed of them: the history of
+a filter in variables (`y2 = y1; y1 = y0`), or its two states. All else of
 the expression is computed for a whole register first. Then each lane adds those below it times
 powers of the factor, and one register waits for the one before it with one multiply-add instead of
 `lanes` times a whole expression. The loop may also go backwards through all of its arrays
@@ -37,14 +38,14 @@ from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 from schedsearch.transforms.vector.fused.backwards import mirrored
 from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
-from schedsearch.transforms.vector.fused.recurrences import recurrence
+from schedsearch.transforms.vector.fused.states import law
 
 VERSION = 1
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        found = recurrence((mirrored(loop) or loop).body, loop.iter)
+        found = law((mirrored(loop) or loop).body, loop.iter)
         if found is None or not _allowed(target.fp, found.added):
             continue
         full = target.vector_bits // (8 * widest(loop.body))

@@ -22,7 +22,7 @@ With `tile_rows` above 1, that many iterations of the loop around are carried ou
 together, each with chains of its own, so that they share what they read alike
 (`x` above). Rows that the tile does not divide get a nest of their own.
 
-A minimum or maximum over the whole loop is one instruction, for a loop that runs at all:
+A minimum or maximum over the whole loop is one instruction, where the loop runs at all:
 
 ```
 for j in seq(0, n):
@@ -46,7 +46,7 @@ from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.independence import divisible
-from schedsearch.analysis.ranges import loops_at, ranges_at, trips
+from schedsearch.analysis.ranges import loops_at
 from schedsearch.analysis.walkers import fresh, loops, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS, PLAIN
@@ -56,8 +56,14 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.skewing import may_be_long
 from schedsearch.transforms.blocks.terms import first_dim, moves
-from schedsearch.transforms.blocks.vectors import TAILS, divide_loop, use_instruction
+from schedsearch.transforms.blocks.vectors import (
+    TAILS,
+    divide_loop,
+    running_from_zero,
+    use_instruction,
+)
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Proposal, Steps, Vector
 from schedsearch.transforms.vector.fused.model import widest
@@ -128,7 +134,7 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Assign | q.Reduce | N
     if not shared:
         return None
     reduce = shared[0]
-    if _in_one(loop, reduce) and trips(loop, ranges_at(proc, loop.path[:-1]))[0] < 1:
+    if _in_one(loop, reduce) and not may_be_long(proc, loop.path, loop.hi - loop.lo):
         return None  # instructions for `n` elements are for one at least
     around = [loop.iter.name, *(arg.var.name for arg in proc.args)]
     around += [outer.iter.name for outer in loops_at(proc, loop.path[:-1])]
@@ -200,15 +206,16 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError("there are no rows around this loop")
     p = Cursors((yield None))
     held = p.at(path)
-    if loop.lo != q.Affine(0):
-        yield from p.do("shift_loop", held, 0)
     in_one = _in_one(loop, reduce)
+    if loop.lo != q.Affine(0) and not in_one:
+        yield from p.do("shift_loop", held, 0)
     if shape.parts > 1 and not (in_one and _has_parts(ast, loop)):
         raise RewriteError("threads can have parts of a minimum or maximum alone")
     if isinstance(reduce, q.Assign) or in_one:
         if shape.rows > 1 or shape.tail != "masked":
             raise RewriteError("a loop in one instruction has one row and a masked tail")
         chains, parts = shape.chains, shape.parts
+        path = yield from running_from_zero(p, path)
         yield from use_instruction(p, path, shape.lanes, True, chains=chains, parts=parts)
         return
     taken = names(ast)

@@ -22,6 +22,7 @@ from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.transforms.vector.fused import reverse, snippets
+from schedsearch.transforms.vector.fused.handing_on import begun, ended, state_registers
 from schedsearch.transforms.vector.fused.model import (
     LANE,
     Fused,
@@ -33,8 +34,9 @@ from schedsearch.transforms.vector.fused.model import (
     strides,
 )
 from schedsearch.transforms.vector.fused.parts import parallel_parts
-from schedsearch.transforms.vector.fused.recurrences import Recurrence, recurrence
-from schedsearch.transforms.vector.fused.recurring import begun, carried_register, results
+from schedsearch.transforms.vector.fused.recurrences import Recurrence
+from schedsearch.transforms.vector.fused.recurring import carried_register, results
+from schedsearch.transforms.vector.fused.states import States, law
 from schedsearch.transforms.vector.fused.values import Value, Values, extreme_register
 
 
@@ -77,7 +79,7 @@ class Function:
             kept = [extreme_register(name, chain) for chain in range(self.fused.chains)]
             lines += [f"    {self.c.vec(stmt.type)} {each} = {start};" for each in kept]
         if self.fused.recurrence:
-            lines += [f"    {line}" for line in begun(self.recurrence, self.c)]
+            lines += [f"    {line}" for line in begun(self.law, self.c)]
         stores = any(op.written and op.moves for op in self.fused.operands)
         several = bool(extremes) or (bool(self.sums) and stores) or len(self.sums) > 1
         in_chains = several or self.fused.recurrence
@@ -99,10 +101,8 @@ class Function:
             lines.append(f"    {element} += {total};")
         for stmt in extremes:
             lines += [f"    {line}" for line in self.joined(stmt)]
-        if self.fused.recurrence and self.recurrence.carried:
-            lines.append(
-                f"    {self.c.element(self.recurrence.stmt.buf, self.recurrence.stmt.idx)} = c;"
-            )
+        if self.fused.recurrence:
+            lines += [f"    {line}" for line in ended(self.law, self.c)]
         lines.append("}")
         function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
         return "\n".join([*self.c.needed.values(), function])
@@ -188,7 +188,11 @@ class Function:
                 kind = arithmetic(stmt)
                 assert kind is not None
                 value = self.c.expr(stmt.rhs, kind)
-                if isinstance(stmt, q.Assign) and self.c.fixed(stmt.buf):
+                if self.fused.recurrence and self.c.fixed(stmt.buf):
+                    register = extreme_register(self.c.shared(stmt.buf, stmt.idx), 0)
+                    op = "+=" if isinstance(stmt, q.Reduce) else "="
+                    yield f"{register} {op} {self.c.spread(value)[0]};"
+                elif isinstance(stmt, q.Assign) and self.c.fixed(stmt.buf):
                     yield self.extreme(stmt, value)
                 elif isinstance(stmt, q.Reduce) and self.c.fixed(stmt.buf):
                     yield self.accumulate(stmt, value)
@@ -204,14 +208,19 @@ class Function:
                 raise AssertionError(stmt)
 
     @property
-    def recurrence(self) -> Recurrence:
-        found = recurrence(self.fused.body, LANE)
+    def law(self) -> Recurrence | States:
+        found = law(self.fused.body, LANE)
         assert found is not None
         return found
 
     def recurring(self) -> Iterator[str]:
         """One register of a recurrence."""
-        found = self.recurrence
+        found = self.law
+        if isinstance(found, States):
+            yield from state_registers(found, self.c)
+            for stmt in self.fused.body:
+                yield from self.stmt(stmt)
+            return
         if not found.carried:
             yield self.write(found.stmt, (results(found, self.c), found.stmt.type, True))
             return

@@ -37,7 +37,7 @@ from schedsearch.transforms.vector.fused.operands import (
     renamed,
     scalar,
 )
-from schedsearch.transforms.vector.fused.recurrences import recurrence
+from schedsearch.transforms.vector.fused.states import law
 
 MAX_LANES = 64
 
@@ -72,9 +72,10 @@ def fuse(
     if found is None:
         return None
     simple, allocs = found
-    recurs = recurrence(loop.body, loop.iter) if in_turn and counted else None
-    if in_turn and recurs is None:
+    found_law = law(loop.body, loop.iter) if in_turn and counted else None
+    if in_turn and found_law is None:
         return None
+    handed_on = found_law.buffers if found_law else frozenset()
     locals_ = {alloc.buf for alloc in allocs}
     places: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
     for stmt in simple:
@@ -92,7 +93,7 @@ def fuse(
             [s for s in simple if s.buf == buf],
             loop,
             outer,
-            recurs is not None and recurs.stmt.buf == buf,
+            buf in handed_on,
         )
         made = buf in arrays and as_operand(uid, arrays[buf], accesses, lanes)
         if not made:

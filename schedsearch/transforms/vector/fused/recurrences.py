@@ -39,25 +39,37 @@ class Recurrence:
 
     @property
     def added(self) -> bool:
-        return self.factor == _ONE and self.second is None
+        return self.factor == ONE and self.second is None
 
     @property
     def known(self) -> bool:
-        return all(_number(each) is not None for each in (self.factor, self.second) if each)
+        return known(self.factor, self.second)
 
     @property
-    def grows(self) -> bool:
-        """Whether it is known that a value before counts more and more."""
-        first = _number(self.factor)
-        if self.second is None:
-            return first is not None and abs(first) > 1.0
-        second = _number(self.second)
-        if second is None:
-            return False
-        return second < -1.0 or (first is not None and abs(first) > 1.0 - second)
+    def buffers(self) -> frozenset[q.Var]:
+        """Those whose elements lanes read after the one before has written them."""
+        return frozenset({self.stmt.buf})
 
 
-_ONE = q.Const(1.0, "")
+ONE = q.Const(1.0, "")
+
+
+def known(factor: q.Expr | None, second: q.Expr | None) -> bool:
+    """Whether the factors of the last value, and of that before it, are numbers."""
+    return all(_number(each) is not None for each in (factor, second) if each)
+
+
+def grows(factor: q.Expr, second: q.Expr | None) -> bool:
+    """Whether it is known that a value before counts more and more."""
+    first = _number(factor)
+    if second is None:
+        return first is not None and abs(first) > 1.0
+    last = _number(second)
+    if last is None:
+        return False
+    if first is None:
+        return last < -1.0
+    return last < -1.0 or abs(first) > 1.0 - last or (last == -1.0 and abs(first) == 2.0)
 
 
 def recurrence(body: Sequence[q.Stmt], along: q.Var) -> Recurrence | None:
@@ -89,7 +101,7 @@ def _linear(
     free: q.Expr | None = stmt.rhs
     factors = []
     for read in reversed(before):
-        found = _split(free, read, along) if free else (None, None)
+        found = split(free, read, along) if free else (None, None)
         if found is None:
             return None
         factors.append(found[0])
@@ -97,7 +109,7 @@ def _linear(
     factor, second = factors[-1], factors[0] if len(before) > 1 else None
     carried = before[0].idx == stmt.idx
     if carried and isinstance(stmt, q.Reduce):
-        factor, free = (_ONE, stmt.rhs) if factor is None else (None, None)
+        factor, free = (ONE, stmt.rhs) if factor is None else (None, None)
     if factor is None or any(
         read.buf in written for each in factors if each for read in reads(each)
     ):
@@ -106,7 +118,7 @@ def _linear(
         own = q.Read(stmt.buf, stmt.idx, stmt.type)
         free = own if free is None else q.BinOp("+", own, free, stmt.type)
     made = Recurrence(stmt, before[0], factor, free, carried, second=second)
-    return None if made.grows else made
+    return None if grows(factor, second) else made
 
 
 def _carried(body: Sequence[q.Stmt], along: q.Var) -> Recurrence | None:
@@ -114,7 +126,7 @@ def _carried(body: Sequence[q.Stmt], along: q.Var) -> Recurrence | None:
     read."""
     stmts = [stmt for stmt in body if isinstance(stmt, q.Assign | q.Reduce)]
     local = {stmt.buf for stmt in body if isinstance(stmt, q.Alloc)}
-    fixed = [s for s in stmts if s.buf not in local and not _mentions(s.idx, along)]
+    fixed = [s for s in stmts if s.buf not in local and not mentions(s.idx, along)]
     if len(fixed) != 1 or len(stmts) < 2 or fixed[0].type not in KINDS:
         return None
     (stmt,) = fixed
@@ -133,7 +145,7 @@ def _carried(body: Sequence[q.Stmt], along: q.Var) -> Recurrence | None:
     return replace(found, shifted=True)
 
 
-def _mentions(idx: tuple[q.Affine, ...], along: q.Var) -> bool:
+def mentions(idx: tuple[q.Affine, ...], along: q.Var) -> bool:
     return any(along in q.expr_vars(index) for index in idx)
 
 
@@ -141,7 +153,7 @@ def _moves(idx: tuple[q.Affine, ...], along: q.Var) -> bool:
     """Whether neighbouring iterations are neighbours in memory."""
     *outer, last = idx
     rest = last - q.as_affine(along)
-    return not _mentions((*outer, rest), along)
+    return not mentions((*outer, rest), along)
 
 
 def _before(stmt: q.Assign | q.Reduce, along: q.Var) -> tuple[q.Read, ...] | None:
@@ -164,22 +176,22 @@ def _before(stmt: q.Assign | q.Reduce, along: q.Var) -> tuple[q.Read, ...] | Non
     return tuple(found[distance] for distance in sorted(found))
 
 
-_Parts = tuple[q.Expr | None, q.Expr | None]
+Parts = tuple[q.Expr | None, q.Expr | None]
 """What the element before is multiplied by, and what is added; None for 0."""
 
 
-def _split(expr: q.Expr, before: q.Read, along: q.Var) -> _Parts | None:
+def split(expr: q.Expr, before: q.Read, along: q.Var) -> Parts | None:
     """None if the expression is not linear in `before`, or its factor depends on the iteration."""
     if expr == before:
-        return _ONE, None
+        return ONE, None
     if before not in reads(expr):
         return None, expr
     match expr:
         case q.USub():
-            found = _split(expr.arg, before, along)
+            found = split(expr.arg, before, along)
             return found and (_negated(found[0]), _negated(found[1]))
         case q.BinOp(op="+" | "-"):
-            left, right = (_split(side, before, along) for side in (expr.lhs, expr.rhs))
+            left, right = (split(side, before, along) for side in (expr.lhs, expr.rhs))
             if left is None or right is None:
                 return None
             factor, free = (
@@ -189,7 +201,7 @@ def _split(expr: q.Expr, before: q.Read, along: q.Var) -> _Parts | None:
         case q.BinOp(op="*" | "/"):
             first = before in reads(expr.lhs)
             part, other = (expr.lhs, expr.rhs) if first else (expr.rhs, expr.lhs)
-            found = _split(part, before, along)
+            found = split(part, before, along)
             scaled = before in reads(other) or along in q.expr_vars(other)
             if found is None or scaled or (expr.op == "/" and not first):
                 return None
@@ -210,7 +222,7 @@ def _joined(op: str, one: q.Expr | None, other: q.Expr | None, kind: str) -> q.E
 
 
 def _scaled(expr: q.BinOp, part: q.Expr | None, other: q.Expr) -> q.Expr | None:
-    if part == _ONE and expr.op == "*":
+    if part == ONE and expr.op == "*":
         return other
     return part and q.BinOp(expr.op, part, other, expr.type)
 

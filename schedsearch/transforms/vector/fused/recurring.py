@@ -9,7 +9,8 @@ Of second order, `1 / (1 - b z - d z^2)` is `(1 + b z - d z^2) / (1 - f z^2 - g 
 lanes.
 
 The powers of a `b` above 1 may be infinite where no result is. Where factors are known in the call
-only, the lanes are computed one after the other then.
+only, the lanes are computed one after the other then, and where results grow with the square of
+their number (`b = 2`, `d = -1`): differences of multiples of them would round more than they do.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from schedsearch.transforms.vector.fused.values import Value, Values
 from schedsearch.transforms.vector.registers import set_name
 
 
-def begun(found: Recurrence, values: Values) -> Iterator[str]:
+def first_values(found: Recurrence, values: Values) -> Iterator[str]:
     """The factors `b` and `d`, the result `c` before the first one, and `e` before that."""
     stmt, before, kind = found.stmt, found.before, ELEMENT_TYPES[found.stmt.type].c
     first = before.idx
@@ -108,7 +109,7 @@ def second_order(kind: str, lanes: int, known: bool) -> Snippet:
     it and `e` the one before that. `known`: their influence does not grow."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     in_turn = [
-        "if (!(d >= -1 && b <= 1 - d && b >= d - 1)) {",
+        "if (!(d >= -1 && b <= 1 - d && b >= d - 1 && (d > -1 || b * b < 4))) {",
         f"    for (int l = 0; l < {lanes}; l++) {{",
         f"        const {element} t = a[l] + d * *e + b * *c;",
         "        *e = *c, r[l] = *c = t;",

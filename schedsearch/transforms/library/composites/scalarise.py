@@ -1,0 +1,159 @@
+"""Write out the small loops of an iteration, and keep its small arrays in scalars.
+
+```
+for e in seq(0, n):                        for e in seq(0, n):
+    t: f32[2]                                  t_0: f32
+    for i in seq(0, 2):                        t_1: f32
+        t[i] = a[i, e] * b[e]      ->          t_0 = a[0, e] * b[e]
+    for i in seq(0, 2):                        t_1 = a[1, e] * b[e]
+        c[i, e] += t[1 - i]                    c[0, e] += t_1
+                                               c[1, e] += t_0
+```
+
+Many small problems side by side: inverses of matrices, nodes of a lattice, filters in series (whose
+loops hand on a scalar). Proposed where the loop goes along the rows of all arrays outside of it.
+With `lanes` it is carried out in vector registers (`vectorise`): each is then what a scalar is now.
+Scalars alone gain nothing where compilers do not see that. Where iterations share sums,
+`vectorise_reduction` goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.walkers import loops
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.library.composites import vectorise
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
+from schedsearch.transforms.vector.fused.model import widest
+
+VERSION = 1
+NORMAL_FORM = 1
+
+MOST_STATEMENTS = 320
+"""Of an iteration that is written out."""
+MOST_ELEMENTS = 64
+"""Of its arrays together: registers and what of them the first cache holds."""
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for loop in loops(proc):
+        if not _can_be(loop):
+            continue
+        lanes = max(target.vector_bits // (8 * widest(loop.body)), 1)
+        if lanes > 1 and not _shares(loop) and (loop.extent is None or loop.extent >= lanes):
+            whole = divides(proc, lanes, loop.hi - loop.lo)
+            yield loop, {"lanes": lanes, "tail": "none" if whole else "masked"}
+        yield loop, {}
+
+
+def _shares(loop: q.For) -> bool:
+    """Whether iterations add to the same elements."""
+    local = {s.buf for s in q.walk(loop.body) if isinstance(s, q.Alloc)}
+    return any(
+        s.buf not in local and not any(loop.iter in q.expr_vars(index) for index in s.idx)
+        for s in q.walk(loop.body)
+        if isinstance(s, q.Reduce)
+    )
+
+
+def _can_be(loop: q.For) -> bool:
+    arrays = [s for s in q.walk(loop.body) if isinstance(s, q.Alloc) and s.shape]
+    if loop.parallel or not (arrays or _hands_on(loop)):
+        return False
+    if not all(extent.is_const for array in arrays for extent in array.shape):
+        return False
+    if sum(map(_elements, arrays)) > MOST_ELEMENTS:
+        return False
+    count = _written_out(loop.body, {})
+    return count is not None and count <= MOST_STATEMENTS and _along(loop)
+
+
+def _hands_on(loop: q.For) -> bool:
+    """Whether loops inside set a scalar that was begun before them: filters in series."""
+    own = {s.buf for s in loop.body if isinstance(s, q.Alloc)}
+    inside = [s for each in q.walk(loop.body) if isinstance(each, q.For) for s in each.body]
+    return any(isinstance(s, q.Assign) and s.buf in own and not s.idx for s in inside)
+
+
+def _elements(array: q.Alloc) -> int:
+    total = 1
+    for extent in array.shape:
+        total *= extent.const
+    return total
+
+
+def _written_out(body: tuple[q.Stmt, ...], values: Mapping[q.Atom, int]) -> int | None:
+    """How many statements there are once all loops are written out; None if their bounds are no
+    numbers then, or it has other statements."""
+    total = 0
+    for stmt in body:
+        match stmt:
+            case q.Assign() | q.Reduce() | q.Alloc() | q.Pass():
+                total += 1
+            case q.If():
+                for block in (stmt.body, stmt.orelse):
+                    inside = _written_out(block, values)
+                    if inside is None:
+                        return None
+                    total += inside
+            case q.For(parallel=False):
+                if (q.expr_vars(stmt.lo) | q.expr_vars(stmt.hi)) - values.keys():
+                    return None
+                low, high = (q.evaluate_affine(e, values.__getitem__) for e in (stmt.lo, stmt.hi))
+                for value in range(low, min(high, low + MOST_STATEMENTS)):
+                    inside = _written_out(stmt.body, {**values, stmt.iter: value})
+                    if inside is None or total > MOST_STATEMENTS:
+                        return None
+                    total += inside
+            case _:
+                return None
+    return total
+
+
+def _along(loop: q.For) -> bool:
+    """Whether the loop goes along rows wherever it does not stay, and only adds to what stays."""
+    stmts = [s for s in q.walk(loop.body) if isinstance(s, q.Assign | q.Reduce)]
+    local = {s.buf for s in q.walk(loop.body) if isinstance(s, q.Alloc)}
+    lane = q.as_affine(loop.iter)
+    moves = False
+    for stmt in stmts:
+        read = ((each.buf, each.idx, False) for each in reads(stmt.rhs))
+        for buf, idx, written in chain([(stmt.buf, stmt.idx, True)], read):
+            if not any(loop.iter in q.expr_vars(each) for each in idx):
+                if written and buf not in local and isinstance(stmt, q.Assign):
+                    return False
+                continue
+            *outer, last = idx
+            if any(loop.iter in q.expr_vars(each) for each in (*outer, last - lane)):
+                return False
+            moves = True
+    return moves
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    loop = ast.by_path.get(path)
+    if not isinstance(loop, q.For) or not _can_be(loop):
+        raise RewriteError("there is no loop with small arrays, along the rows of others")
+    p = Cursors((yield None))
+    held = p.at(path)
+    while inner := _first(p.stmt(held), q.For):
+        yield from p.do("unroll_loop", At(inner.path))
+    yield from p.do("simplify")
+    while array := _first(p.stmt(held), q.Alloc):
+        yield from p.do("unroll_buffer", At(array.path), 0)
+    if args:
+        yield from vectorise.steps(p.ast, p.path(held), {**args, "unroll": 1})
+
+
+def _first(loop: q.Stmt, kind: type[q.For] | type[q.Alloc]) -> q.Stmt | None:
+    """The first loop inside, or the first array."""
+    assert isinstance(loop, q.For)
+    found = (stmt for stmt in q.walk(loop.body) if isinstance(stmt, kind))
+    return next((s for s in found if not (isinstance(s, q.Alloc) and not s.shape)), None)

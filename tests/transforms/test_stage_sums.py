@@ -1,0 +1,48 @@
+"""Sums beside other elements of their arrays are kept in scalars, and vectorised with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schedsearch.analysis.walkers import loops
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Rewrite
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.registry import apply, label, select
+from schedsearch.transforms.replay import State
+from transforms.execution import assert_same_meaning
+from transforms.helpers import TARGET, only, source
+
+PROCEDURES = source("pairs").procs
+[STAGE] = select(["stage_sums"])
+[VECTORISE] = select(["vectorise_reduction"])
+REFUSED = sorted(name for name in PROCEDURES if name.startswith("no_"))
+NAMES = sorted(set(PROCEDURES) - set(REFUSED))
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", NAMES)
+def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
+    """Also with the sums in registers, where the first or the last row has no element."""
+    procedure = PROCEDURES[name]
+    assert not list(VECTORISE.rewrites(mirror(procedure), TARGET))
+    trace, state = only(STAGE, procedure)
+    states = [(trace, state)]
+    for rewrite in VECTORISE.rewrites(state.ast, TARGET):
+        made = apply(state.procedure, state.ast, rewrite)
+        states.append((trace.then(rewrite), State(made, mirror(made))))
+    assert len(states) > 1
+    sizes = [{"n": n} for n in (1, 2, 3, 40)]
+    assert_same_meaning(procedure, states, sizes, tmp_path)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_others_are_refused(name: str) -> None:
+    procedure, ast = PROCEDURES[name], mirror(PROCEDURES[name])
+    assert not list(STAGE.rewrites(ast, TARGET))
+    loop = [*loops(ast)][-1]
+    rewrite = Rewrite(STAGE.name, 1, loop.path, label(loop), ())
+    with pytest.raises(RewriteError, match="adds to no element"):
+        apply(procedure, ast, rewrite)
