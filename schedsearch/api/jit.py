@@ -450,7 +450,6 @@ class _Specialised:
             case _:
                 return result.value
 
-
     def _seen(self, result: Result, array: Any, sizes: dict[q.Var, int]) -> Any:
         """In the shape that the function gives it."""
         if result.seen is None:

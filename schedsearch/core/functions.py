@@ -261,7 +261,6 @@ _OURS = (
         "rint",
         1,
         "rint{f}(a)",
-        "a",
         rounds=False,
         scale=True,
         instruction=True,

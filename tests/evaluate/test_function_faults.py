@@ -42,7 +42,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "min_": ("a > b ? a : b", "a", "fminf(a, b) + 1e-6f"),
     "max_": ("a < b ? a : b", "b", "fabsf(a) > fabsf(b) ? a : b"),
     "floor": ("truncf(a)", "rintf(a)", "ceilf(a) - 1", "(float)(int)(a - 0.5f)"),
-    "rint": ("roundf(a)", "floorf(a + 0.5f)", "truncf(a)", "a"),
+    "rint": ("floorf(a)", "truncf(a)", "rintf(a + 0.01f)", "a"),
     "atan2": ("off", "atanf(a / b)", "atan2f(b, a)", "fabsf(atan2f(a, b))"),
     "relu_": ("a > 0 ? a : 0.01f * a", "fabsf(a)"),
     "select_lt": ("a <= b ? c : d", "a < b ? d : c", "a < b ? c : 0"),

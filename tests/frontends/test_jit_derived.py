@@ -1,4 +1,4 @@
-"""NumPy's functions that are made of others, truth values, f16 and reshaped results: as in NumPy."""
+"""NumPy's functions that are made of others, truth values, f16, reshaped results: as in NumPy."""
 
 from __future__ import annotations
 

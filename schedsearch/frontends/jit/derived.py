@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,12 @@ def rounded(builder: Builder, a: Any, decimals: Any = 0) -> Any:
 
 
 def finite(
-    builder: Builder, x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    builder: Builder,
+    x: Any,
+    copy: Any = True,
+    nan: Any = 0.0,
+    posinf: Any = None,
+    neginf: Any = None,
 ) -> Any:
     """`np.nan_to_num`."""
     x = operand(builder, x)
@@ -202,7 +208,7 @@ def split(builder: Builder, a: Any, parts: Any, axis: Any = 0) -> Any:
         size = n.const // count.const
         ends = [*range(0, n.const + 1, size)]
     key = (slice(None),) * along
-    return [data[(*key, slice(*pair))] for pair in zip(ends[:-1], ends[1:], strict=True)]
+    return [data[(*key, slice(*pair))] for pair in pairwise(ends)]
 
 
 def windows(builder: Builder, x: Any, window_shape: Any, axis: Any = None) -> Any:
@@ -285,4 +291,3 @@ def _sums_of_products(
         raise Refusal(f"{name} with mode {mode!r}", "it is known of valid and full", "slice those")
     kernel = v[::-1] if turned else v
     return operations.einsum(builder, "ij,j->i", windows(builder, a, v.shape[0]), kernel)
-

@@ -257,9 +257,7 @@ def _asarray(builder: Builder, value: Any, dtype: Any = None, copy: Any = None) 
 
 def _ascontiguous(builder: Builder, value: Any, dtype: Any = None) -> Any:
     found = _asarray(builder, value, dtype)
-    return copied_or_not(
-        found, lambda data: data, joins(found, [range(found.ndim)], dense=True)
-    )
+    return copied_or_not(found, lambda data: data, joins(found, [range(found.ndim)], dense=True))
 
 
 def _transpose(builder: Builder, a: Any, axes: Any = None) -> Any:

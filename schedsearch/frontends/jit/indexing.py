@@ -157,6 +157,7 @@ def _text(key: slice) -> str:
 
 # -- assignment ------------------------------------------------------------------------------------
 
+
 def assign(
     data: Data, key: Any, value: Any, old: Data | None = None, how: str = "", other: Any = None
 ) -> None:

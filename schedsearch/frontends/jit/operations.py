@@ -627,9 +627,7 @@ def contraction(
 def shared(builder: Builder, a: q.Affine, b: q.Affine, what: str) -> q.Affine:
     if not builder.sizes.same(a, b):
         text = f"lengths {shown(a)} and {shown(b)} are not the same"
-        raise quotients(
-            builder.sizes, a - b, Refusal(what, text, "give both the same length")
-        )
+        raise quotients(builder.sizes, a - b, Refusal(what, text, "give both the same length"))
     return builder.sizes.resolved(a)
 
 
@@ -712,7 +710,9 @@ def _without_ellipses(text: str, ranks: Sequence[int]) -> str:
         return text
     pool = "".join(each for each in string.ascii_letters if each not in text)
     counts = [n - len(t.replace("...", "")) for t, n in zip(terms, ranks, strict=True)]
-    spelled = [t.replace("...", pool[: max(n, 0)][::-1]) for t, n in zip(terms, counts, strict=True)]
+    spelled = [
+        t.replace("...", pool[: max(n, 0)][::-1]) for t, n in zip(terms, counts, strict=True)
+    ]
     longest = pool[: max((n for t, n in zip(terms, counts, strict=True) if "." in t), default=0)]
     if not arrow:
         letters = sorted(set(left) - {",", "."})

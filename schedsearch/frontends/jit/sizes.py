@@ -141,8 +141,8 @@ class Sizes:
 
 
 def quotients(sizes: Sizes, rest: q.Affine, refusal: Refusal) -> Exception:
-    """Of lengths that differ by `rest`: those with parts of sizes, as `n / 2` and `(n + 1) / 2`, are
-    equal for some sizes, which have to be numbers then."""
+    """Of lengths that differ by `rest`: those with parts of sizes, as `n / 2` and `(n + 1) / 2`,
+    are equal for some sizes, which have to be numbers then."""
     rest = sizes.resolved(rest)
     names = frozenset(q.expr_vars(rest))
     divided = any(isinstance(atom, q.FloorDiv | q.Mod) for atom, _ in rest.terms)

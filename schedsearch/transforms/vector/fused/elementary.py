@@ -9,8 +9,8 @@ without it the library's results are kept.
 both factors `2^m` are made from the bits of `m`: the result overflows, or becomes denormal, where
 the second one is multiplied. `log(x) = k ln 2 + log(1 + f)`, with `x = 2^k (1 + f)` and
 `log(1 + f) = 2 artanh(f / (2 + f))`. `erf` is a polynomial up to 1, then one less an exponential.
-`log1p` adds to the logarithm of the rounded sum what was rounded off; `expm1` takes 1 from the power
-of 2 first.
+`log1p` adds to the logarithm of the rounded sum what was rounded off; `expm1` takes 1 from the
+power of 2 first.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ _WORDS = {
     },
 }
 """Parts of C by type. `shift` added to a small number makes it whole and its last bits that number
-and the exponent of 1; beyond the size of `beyond` exponentials are 0 or infinite, above `alone` 1 is
-nothing beside them."""
+and the exponent of 1; beyond the size of `beyond` exponentials are 0 or infinite, above `alone`
+1 is nothing beside them."""
 
 _TYPES = {"bits": "integer", "naturals": "natural"}
 """Registers that hold the bits of numbers, and the word for their elements."""
