@@ -199,6 +199,22 @@ def test_reshaped_results_are_the_same_memory() -> None:
     assert np.shares_memory(argument, x)
 
 
+def several_results(A, x):
+    y = np.exp(A) @ x
+    shifted = y - y.max()
+    grown = y + 1
+    A[0] = 0.5
+    return shifted, grown, y * 2, np.exp(A) @ x, y
+
+
+def test_results_share_what_they_need() -> None:
+    """A sum that several of them need is computed once; again where its array has changed."""
+    x = np.arange(6.0).astype(np.float32)
+    checked(several_results, A, x)
+    text = schedsearch.jit(several_results).lowered(A, x).text
+    assert text.count("* x[") == 2
+
+
 def annotated(x: "f32[N]", keep: "bool[N]"):  # noqa: F821, UP037
     return np.where(keep, x, 0)
 
