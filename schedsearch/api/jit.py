@@ -39,6 +39,10 @@ from schedsearch.frontends.lowered import Lowered, refused
 
 _NAMES = {dtype: name for name, dtype in types.DTYPES.items()}
 
+SHORT = 4
+"""Rows of so many elements at most have a length that is known: the channels of a pixel, the
+coordinates of a point."""
+
 
 class Jitted:
     """A function that runs as a kernel: `f(A, B)`.
@@ -228,7 +232,9 @@ class _AgainError(Exception):
 def _kind(value: Any) -> Any:
     """What a specialisation depends on. Lengths of 1 are repeated where arrays meet."""
     if isinstance(value, np.ndarray):
-        return value.dtype, tuple([n if n <= 1 else 0 for n in value.shape])
+        shape = value.shape
+        last = shape[-1] if len(shape) > 1 and shape[-1] <= SHORT else 0
+        return value.dtype, last, tuple([n if n <= 1 else 0 for n in shape])
     if type(value) is int and value > 1:
         return int
     if type(value) is float:
@@ -263,7 +269,9 @@ def _from_value(function: Any, name: str, value: Any, names: dict[str, q.Var]) -
         if 0 in value.shape:
             raise refuse("an empty array", "lengths are 1 at least", "give it elements")
         lengths = [
-            q.Affine(1) if n == 1 else q.as_affine(g.fresh(f"{name}_{axis}"))
+            q.Affine(n)
+            if n == 1 or 0 < axis == value.ndim - 1 and n <= SHORT
+            else q.as_affine(g.fresh(f"{name}_{axis}"))
             for axis, n in enumerate(value.shape)
         ]
         return ArrayOf(kind, tuple(lengths), truth)
