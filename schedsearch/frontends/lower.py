@@ -7,6 +7,7 @@ used (`elements`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -29,7 +30,8 @@ from schedsearch.frontends.counts import counting, is_index
 from schedsearch.frontends.functions import module_text
 from schedsearch.frontends.lowered import Lowered
 from schedsearch.frontends.names import naming
-from schedsearch.frontends.plan import made_of
+from schedsearch.frontends.nests import keep
+from schedsearch.frontends.plan import made_of, reductions
 from schedsearch.frontends.stores import store
 
 HEADER = "from __future__ import annotations\n\nfrom exo import DRAM, proc"
@@ -102,18 +104,24 @@ def _lines(body: tuple[q.Stmt, ...]) -> Iterator[int]:
 
 def statements(body: Sequence[g.Statement], block: Block) -> None:
     """One after another. What one has stored serves those after it, until an array that it is made
-    of is written."""
+    of is written. Sums that several need are stored."""
     stored: dict[g.Value, q.Var] = {}
     known: dict[g.Value, frozenset[g.Array]] = {}
+    values = [stmt.value for stmt in body if isinstance(stmt, g.Store)]
+    uses = Counter(each for value in values for each in reductions(value)) if values[1:] else {}
     for stmt in body:
-        before = stored if isinstance(stmt, g.Store) else {}
-        statement(stmt, replace(block, stored=before))
+        here = replace(block, stored=stored if isinstance(stmt, g.Store) else {})
+        if isinstance(stmt, g.Store) and uses:
+            for each in reductions(stmt.value):
+                if uses[each] > 1 and not (each is stmt.value and holds_all(stmt)):
+                    keep(each, replace(here, line=stmt.line or here.line))
+        statement(stmt, here)
         written = {each.array for each in g.statements((stmt,)) if isinstance(each, g.Store)}
         stored = {value: at for value, at in stored.items() if not made_of(value, known) & written}
-        if isinstance(stmt, g.Store) and stmt.array not in made_of(stmt.value, known):
-            if holds_all(stmt):
-                stored[stmt.value] = block.work.arrays[stmt.array]
-                known[stmt.value] |= {stmt.array}
+        whole = isinstance(stmt, g.Store) and holds_all(stmt)
+        if isinstance(stmt, g.Store) and whole and stmt.array not in made_of(stmt.value, known):
+            stored[stmt.value] = block.work.arrays[stmt.array]
+            known[stmt.value] |= {stmt.array}
 
 
 def holds_all(stmt: g.Store) -> bool:

@@ -216,6 +216,20 @@ def _weight(value: g.Value, known: dict[g.Value, int]) -> int:
     return known[value]
 
 
+def reductions(value: g.Value) -> list[g.Value]:
+    """The reductions and scans in a value, those first that others use."""
+    found: dict[g.Value, None] = {}
+    todo, seen = [value], set[g.Value]()
+    while todo:
+        top = todo.pop()
+        if top not in seen:
+            seen.add(top)
+            todo += sources(top)
+            if isinstance(top, g.Reduce | g.Scan):
+                found[top] = None
+    return sorted(found, key=height) if len(found) > 1 else [*found]
+
+
 def made_of(value: g.Value, known: dict[g.Value, frozenset[g.Array]]) -> frozenset[g.Array]:
     """The arrays that a value reads."""
     todo = [value]

@@ -213,6 +213,44 @@ def test_results_share_what_they_need() -> None:
     checked(several_results, A, x)
     text = schedsearch.jit(several_results).lowered(A, x).text
     assert text.count("* x[") == 2
+    assert all(schedsearch.jit(several_results).lowered(A, x).text == text for _ in range(9))
+    checked(of_one_product, A, x)
+    assert schedsearch.jit(of_one_product).lowered(A, x).text.count("* x[") == 1
+
+
+def of_one_product(A, x):
+    y = A @ x
+    return y + 1, y * y, y - y.min()
+
+
+def zero_points(x, w):
+    left = (x.astype(np.int32) - 128) @ w.astype(np.int32).T
+    wide = w.astype(np.int32)
+    both = (x.astype(np.int32) - 3) @ (5 + wide).T
+    return left, both, np.einsum("ij,kj->ik", x.astype(np.int32), wide - 7)
+
+
+def test_zero_points_are_taken_out_of_products() -> None:
+    """What remains are products of bytes; also where the sum of a row wraps."""
+    x = RNG.integers(0, 256, (3, 9)).astype(np.uint8)
+    w = RNG.integers(-128, 128, (4, 9)).astype(np.int8)
+    checked(zero_points, x, w)
+    lines = schedsearch.jit(zero_points).lowered(x, w).text.splitlines()
+    products = [line for line in lines if "+=" in line and "*" in line]
+    assert len(products) == 3
+    assert not any("- 128" in line or "+ 5" in line or "- 7" in line for line in products)
+
+
+def not_zero_points(x, w, z):
+    """Of another sign, not constant, or summed by one operand alone."""
+    wide = x.astype(np.int32)
+    return (9 - wide) @ w, (wide - z) @ w, np.einsum("ij,k->k", wide - 2, w[0])
+
+
+def test_other_sums_stay_as_they_are() -> None:
+    x = RNG.integers(0, 256, (3, 9)).astype(np.uint8)
+    w = RNG.integers(-99, 99, (9, 2)).astype(np.int32)
+    checked(not_zero_points, x, w, w[:, 0].copy())
 
 
 def annotated(x: "f32[N]", keep: "bool[N]"):  # noqa: F821, UP037

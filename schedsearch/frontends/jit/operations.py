@@ -25,6 +25,7 @@ from schedsearch.frontends.jit.proxies import (
 from schedsearch.frontends.jit.sizes import FreezeError, quotients
 from schedsearch.frontends.jit.variables import joined_kind, python_kinds
 from schedsearch.frontends.jit.whole_numbers import span
+from schedsearch.frontends.jit.zero_points import without_zero_points
 from schedsearch.frontends.lowered import Refusal
 
 APPLIED = {
@@ -617,8 +618,12 @@ def contraction(
         raise Refusal("a product of truth values", "they are no numbers", "use np.where")
     kinds, _ = resolved_types(np.multiply, (a, b))
     kind = types.computed(kinds[0])
-    lhs = views.view(types.cast(a.node(), kind), shape, from_a)
-    rhs = views.view(types.cast(b.node(), kind), shape, from_b)
+    one, other = types.cast(a.node(), kind), types.cast(b.node(), kind)
+    if kind == "i32" and axes:
+        parted = without_zero_points(one, other, shape, from_a, from_b, axes)
+        if parted is not None:
+            return Data.of(builder, parted)
+    lhs, rhs = views.view(one, shape, from_a), views.view(other, shape, from_b)
     product = g.Apply("*", (lhs, rhs), kind, shape)
     found = g.Reduce("sum", product, axes) if axes else product
     return Data.of(builder, types.cast(found, kinds[0]))
