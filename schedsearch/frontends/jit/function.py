@@ -32,6 +32,7 @@ from schedsearch.frontends.jit.calling import is_users
 from schedsearch.frontends.jit.control import Control
 from schedsearch.frontends.jit.indexing import Masked
 from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, either, simplified
+from schedsearch.frontends.jit.repeated import without_repetitions
 from schedsearch.frontends.jit.rewrite import codes_of, refuse_edited, rewritten
 from schedsearch.frontends.jit.sizes import FreezeError, Sizes
 from schedsearch.frontends.lower import lower
@@ -301,6 +302,7 @@ def _finished(
     made = set(outputs.values())
     body = finished(builder.stack[0])
     body = tuple(s for s in body if not (isinstance(s, g.Allocate) and s.array in made))
+    body = without_repetitions(body)
     if sum(1 for _ in g.statements(body)) > MOST_STATEMENTS:
         raise Refusal(
             function.__name__,
