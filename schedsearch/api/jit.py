@@ -270,7 +270,7 @@ def _from_value(function: Any, name: str, value: Any, names: dict[str, q.Var]) -
             raise refuse("an empty array", "lengths are 1 at least", "give it elements")
         lengths = [
             q.Affine(n)
-            if n == 1 or 0 < axis == value.ndim - 1 and n <= SHORT
+            if n == 1 or (0 < axis == value.ndim - 1 and n <= SHORT)
             else q.as_affine(g.fresh(f"{name}_{axis}"))
             for axis, n in enumerate(value.shape)
         ]
