@@ -287,6 +287,8 @@ def test_annotated_truth_values() -> None:
         (lambda A: np.convolve(A[0], A[1], "same"), "mode 'same'"),
         (lambda A: np.round(A, A[0, 0]), "decimals"),
         (lambda A: np.sign(A, dtype=np.float64), "dtype"),
+        (lambda A: np.count_nonzero(A > 0, axis=1), "dtype=np.int32"),
+        (lambda A: A.argmax(axis=1), "np.argmax: its results are int64"),
     ],
 )
 def test_what_is_not_known_is_said(function: Callable[..., Any], words: str) -> None:

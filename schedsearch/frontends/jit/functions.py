@@ -492,7 +492,22 @@ def _fill(builder: Builder, a: Any, value: Any) -> None:
     assign(a, Ellipsis, value)
 
 
+def _wide(name: str, instead: str) -> Callable[..., Any]:
+    """A function whose results are int64, which kernels do not have."""
+
+    def row(*_: Any, **__: Any) -> Any:
+        raise Refusal(name, "its results are int64, and kernels have none", instead)
+
+    return row
+
+
+_COUNTED = "use np.sum(condition, dtype=np.int32)"
+_PLACED = "use np.max or np.min, and look for the place outside"
+
 FUNCTIONS: _Rows = {
+    np.count_nonzero: _wide("np.count_nonzero", _COUNTED),
+    np.argmax: _wide("np.argmax", _PLACED),
+    np.argmin: _wide("np.argmin", _PLACED),
     np.sum: _reduction("sum"),
     np.prod: _reduction("prod"),
     np.max: _extreme("max"),
@@ -572,6 +587,8 @@ FUNCTIONS: _Rows = {
 }
 
 METHODS: dict[str, Callable[..., Any]] = {
+    "argmax": FUNCTIONS[np.argmax],
+    "argmin": FUNCTIONS[np.argmin],
     "sum": _reduction("sum"),
     "prod": _reduction("prod"),
     "max": _extreme("max"),
