@@ -39,6 +39,10 @@ from schedsearch.frontends.lowered import Lowered, refused
 
 _NAMES = {dtype: name for name, dtype in types.DTYPES.items()}
 
+SHORT = 4
+"""Rows of so many elements at most have a length that is known: the channels of a pixel, the
+coordinates of a point."""
+
 
 class Jitted:
     """A function that runs as a kernel: `f(A, B)`.
@@ -228,7 +232,9 @@ class _AgainError(Exception):
 def _kind(value: Any) -> Any:
     """What a specialisation depends on. Lengths of 1 are repeated where arrays meet."""
     if isinstance(value, np.ndarray):
-        return value.dtype, tuple([n if n <= 1 else 0 for n in value.shape])
+        shape = value.shape
+        last = shape[-1] if len(shape) > 1 and shape[-1] <= SHORT else 0
+        return value.dtype, last, tuple([n if n <= 1 else 0 for n in shape])
     if type(value) is int and value > 1:
         return int
     if type(value) is float:
@@ -248,13 +254,14 @@ def _from_value(function: Any, name: str, value: Any, names: dict[str, q.Var]) -
         return refused(*place_of(function), f"argument {name}: {construct}", reason, instead)
 
     if isinstance(value, np.ndarray | np.floating):
-        if value.dtype not in _NAMES:
+        truth = value.dtype == bool
+        if value.dtype not in _NAMES and not truth:
             raise refuse(
                 f"{value.dtype}",
                 f"kernels have {', '.join(map(str, _NAMES))}",
                 "convert it with astype",
             )
-        kind = _NAMES[value.dtype]
+        kind = "ui8" if truth else _NAMES[value.dtype]
         if isinstance(value, np.ndarray) and not value.ndim:
             raise refuse("an array of rank 0", "kernels do not write it", "give a number")
         if not value.ndim:
@@ -262,10 +269,12 @@ def _from_value(function: Any, name: str, value: Any, names: dict[str, q.Var]) -
         if 0 in value.shape:
             raise refuse("an empty array", "lengths are 1 at least", "give it elements")
         lengths = [
-            q.Affine(1) if n == 1 else q.as_affine(g.fresh(f"{name}_{axis}"))
+            q.Affine(n)
+            if n == 1 or (0 < axis == value.ndim - 1 and n <= SHORT)
+            else q.as_affine(g.fresh(f"{name}_{axis}"))
             for axis, n in enumerate(value.shape)
         ]
-        return ArrayOf(kind, tuple(lengths))
+        return ArrayOf(kind, tuple(lengths), truth)
     if type(value) is int and value > 1:
         return SizeOf(names.setdefault(name, g.fresh(name)))
     if type(value) is float:
@@ -293,7 +302,7 @@ def _check(function: Any, name: str, kind: Given, value: Any) -> None:
     """An argument against its annotation."""
     match kind:
         case ArrayOf() if isinstance(value, np.ndarray) and value.ndim == len(kind.lengths):
-            fits = _NAMES.get(value.dtype) == kind.type
+            fits = value.dtype == (np.bool_ if kind.truth else types.DTYPES[kind.type])
         case ScalarOf():
             simple: Any = int | float | np.integer | np.floating | np.bool_
             fits = isinstance(value, simple) or (
@@ -416,9 +425,13 @@ class _Specialised:
             )
 
     def _argument(self, name: str, value: Any) -> Any:
-        if isinstance(self.given[name], ScalarOf):
-            return value if type(value) is float else float(value)
-        return value
+        match self.given[name]:
+            case ScalarOf():
+                return value if type(value) is float else float(value)
+            case ArrayOf(truth=True):
+                return value.view(np.uint8)
+            case _:
+                return value
 
     def _result(
         self,
@@ -432,16 +445,24 @@ class _Specialised:
                 found = [self._result(each, values, sizes, results) for each in result.parts]
                 return tuple(found) if result.kind == "tuple" else found
             case "argument":
-                return values[result.name]
+                return self._seen(result, values[result.name], sizes)
             case "size":
                 return _evaluated(result.value, sizes, self.traced.equal)
             case "made":
                 array = results[result.name]
+                if result.truth:
+                    array = array.view(np.bool_)
                 if result.lengths:
-                    return array
+                    return self._seen(result, array, sizes)
                 return float(array[0]) if result.value else array[0]
             case _:
                 return result.value
+
+    def _seen(self, result: Result, array: Any, sizes: dict[q.Var, int]) -> Any:
+        """In the shape that the function gives it."""
+        if result.seen is None:
+            return array
+        return array.reshape([_evaluated(n, sizes, self.traced.equal) for n in result.seen])
 
 
 def _evaluated(value: q.Affine, sizes: dict[q.Var, int], equal: Mapping[q.Var, q.Affine]) -> int:

@@ -191,8 +191,9 @@ class Result:
     def _said(self) -> list[str]:
         subject, progress, timed = self.run.setting.subject, self.run.progress, self.measurement
         stop = f"{self.run.stop}: {fmt.counted(progress)} in {progress.elapsed_s:.0f} s"
+        beside = [line.strip() for line in against_lines(self.against)]
         if timed is None:
-            return [fmt.nothing_faster(subject.name), stop]
+            return [fmt.nothing_faster(subject.name), *beside, stop]
         return [
             f"{subject.name}: {fmt.claim(timed)}",
             rate(subject, self.run.roof, timed.candidate_ns),
@@ -200,7 +201,7 @@ class Result:
             *fmt.elsewhere(self.run.elsewhere),
             *self.run.setting.baseline.agreement.caveats,
             *caveats(self._code),
-            *(line.strip() for line in against_lines(self.against)),
+            *beside,
             stop,
         ]
 

@@ -184,6 +184,8 @@ _OURS = (
     ),
     _curve("sin", "sin_"),
     _curve("cos"),
+    _curve("log1p"),
+    _curve("expm1"),
     _curve("tanh"),
     # NumPy has none.
     Function("erf", 1, "erf{f}(a)", scale=True, torch="erf", loop="math.erf({0})"),
@@ -253,6 +255,18 @@ _OURS = (
         numpy="floor",
         torch="floor",
         loop="np.floor({0})",
+    ),
+    # To the nearest whole number, of two the even one.
+    Function(
+        "rint",
+        1,
+        "rint{f}(a)",
+        rounds=False,
+        scale=True,
+        instruction=True,
+        numpy="rint",
+        torch="round",
+        loop="np.rint({0})",
     ),
     Function(
         "atan2",

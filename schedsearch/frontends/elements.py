@@ -34,6 +34,9 @@ def element(value: g.Value, at: At, block: Block) -> q.Expr:
     if (value, at) in block.scalars:
         return q.Read(block.scalars[value, at], (), value.type)
     found = fused(value, at, block)
+    if isinstance(value, g.Cast) and isinstance(found, q.Read) and value in block.shared:
+        block.scalars[value, at] = found.buf  # it is in a scalar already
+        return found
     if value in block.shared or depth(found) > DEEPEST:
         block.scalars[value, at] = var = in_scalar(found, value.type, block)
         return q.Read(var, (), value.type)

@@ -7,6 +7,7 @@ used (`elements`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -29,6 +30,8 @@ from schedsearch.frontends.counts import counting, is_index
 from schedsearch.frontends.functions import module_text
 from schedsearch.frontends.lowered import Lowered
 from schedsearch.frontends.names import naming
+from schedsearch.frontends.nests import keep
+from schedsearch.frontends.plan import made_of, reductions
 from schedsearch.frontends.stores import store
 
 HEADER = "from __future__ import annotations\n\nfrom exo import DRAM, proc"
@@ -42,8 +45,7 @@ def lower(program: g.Program) -> Lowered:
     for array in arrays:
         with refusals(block):
             not_empty(array, block)
-    for stmt in program.body:
-        statement(stmt, block)
+    statements(program.body, block)
     moved = lifted(out, (*work.given, *work.facts))
     body = (*work.counting, *moved) or (q.Pass((0,)),)
     args = tuple(
@@ -100,8 +102,38 @@ def _lines(body: tuple[q.Stmt, ...]) -> Iterator[int]:
             yield from _lines(block)
 
 
+def statements(body: Sequence[g.Statement], block: Block) -> None:
+    """One after another. What one has stored serves those after it, until an array that it is made
+    of is written. Sums that several need are stored."""
+    stored: dict[g.Value, q.Var] = {}
+    known: dict[g.Value, frozenset[g.Array]] = {}
+    values = [stmt.value for stmt in body if isinstance(stmt, g.Store)]
+    uses = Counter(each for value in values for each in reductions(value)) if values[1:] else {}
+    for stmt in body:
+        here = replace(block, stored=stored if isinstance(stmt, g.Store) else {})
+        if isinstance(stmt, g.Store) and uses:
+            for each in reductions(stmt.value):
+                if uses[each] > 1 and not (each is stmt.value and holds_all(stmt)):
+                    keep(each, replace(here, line=stmt.line or here.line))
+        statement(stmt, here)
+        written = {each.array for each in g.statements((stmt,)) if isinstance(each, g.Store)}
+        stored = {value: at for value, at in stored.items() if not made_of(value, known) & written}
+        whole = isinstance(stmt, g.Store) and holds_all(stmt)
+        if isinstance(stmt, g.Store) and whole and stmt.array not in made_of(stmt.value, known):
+            stored[stmt.value] = block.work.arrays[stmt.array]
+            known[stmt.value] |= {stmt.array}
+
+
+def holds_all(stmt: g.Store) -> bool:
+    """Whether an array is what its value is, which takes something to compute."""
+    value, array = stmt.value, stmt.array
+    plain = isinstance(value, g.Constant | g.Count | g.Load | g.View)
+    same = (value.shape, value.type) == (array.shape, array.type)
+    return same and not plain and not stmt.add and stmt.index == tuple(map(q.as_affine, stmt.vars))
+
+
 def statement(stmt: g.Statement, block: Block) -> None:
-    block = replace(block, line=stmt.line or block.line, stored={}, scalars={})
+    block = replace(block, line=stmt.line or block.line, scalars={})
     with refusals(block):
         match stmt:
             case g.Allocate():
@@ -111,16 +143,13 @@ def statement(stmt: g.Statement, block: Block) -> None:
                 inner = block.inside([Loop(stmt.var, stmt.lo, stmt.hi)])
                 if not is_index(stmt.var, stmt.body):
                     block.work.running[stmt.var] = {}
-                for each in stmt.body:
-                    statement(each, inner)
+                statements(stmt.body, inner)
                 inner.out.extend(counting(stmt, block))
                 loop(stmt.var, stmt.lo, stmt.hi, inner.out, block)
             case g.If():
                 then, other = block.inside(guarded=True), block.inside(guarded=True)
-                for each in stmt.body:
-                    statement(each, then)
-                for each in stmt.orelse:
-                    statement(each, other)
+                statements(stmt.body, then)
+                statements(stmt.orelse, other)
                 branch(stmt.condition, then, other, block)
             case g.Store():
                 store(stmt, block)

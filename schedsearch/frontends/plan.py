@@ -216,6 +216,35 @@ def _weight(value: g.Value, known: dict[g.Value, int]) -> int:
     return known[value]
 
 
+def reductions(value: g.Value) -> list[g.Value]:
+    """The reductions and scans in a value, those first that others use."""
+    found: dict[g.Value, None] = {}
+    todo, seen = [value], set[g.Value]()
+    while todo:
+        top = todo.pop()
+        if top not in seen:
+            seen.add(top)
+            todo += sources(top)
+            if isinstance(top, g.Reduce | g.Scan):
+                found[top] = None
+    return sorted(found, key=height) if len(found) > 1 else [*found]
+
+
+def made_of(value: g.Value, known: dict[g.Value, frozenset[g.Array]]) -> frozenset[g.Array]:
+    """The arrays that a value reads."""
+    todo = [value]
+    while todo:
+        top = todo[-1]
+        missing = [each for each in sources(top) if each not in known]
+        if missing and top not in known:
+            todo += missing
+            continue
+        own = frozenset({top.array}) if isinstance(top, g.Load) else frozenset()
+        known.setdefault(top, own.union(*(known[each] for each in sources(top))))
+        todo.pop()
+    return known[value]
+
+
 def height(value: g.Value) -> int:
     """The longest way down to what is read from arrays."""
     known: dict[g.Value, int] = {}

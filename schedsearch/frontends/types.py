@@ -11,7 +11,9 @@ from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.frontends.graph import Cast, Constant, Value
 from schedsearch.frontends.lowered import Refusal
 
-TYPES = ("f32", "f64", "i8", "ui8", "ui16", "i32")
+TYPES = ("f16", "f32", "f64", "i8", "ui8", "ui16", "i32")
+
+FLOATS = ("f16", "f32", "f64")
 
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(ELEMENT_TYPES[name].numpy) for name in TYPES}
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
@@ -76,6 +78,12 @@ def constant(value: float, kind: str) -> Constant:
             )
         return Constant(int(value), kind)
     return Constant(float(value), kind)
+
+
+def computed(kind: str) -> str:
+    """The type in which functions and sums compute values of a type. As in NumPy that of f16 is
+    f32: each result is rounded to f16, the terms of a sum are not."""
+    return "f32" if kind == "f16" else kind
 
 
 def cast(value: Value, kind: str) -> Value:

@@ -16,6 +16,7 @@ Places = Mapping[q.Var, Any]
 _REDUCING = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 _BINARY = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "neg": np.negative}
 _OTHER = {"max": np.maximum, "min": np.minimum, "abs": np.abs, "exp": np.exp, "sqrt": np.sqrt}
+_OTHER |= {"log1p": np.log1p, "expm1": np.expm1, "rint": np.rint, "floor": np.floor}
 _COMPARED = {
     "<": np.less,
     "<=": np.less_equal,

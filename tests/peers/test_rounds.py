@@ -87,6 +87,8 @@ def test_differences_are_those_beyond_rounding(got: Any, says: str | None) -> No
 def test_integers_are_compared_exactly() -> None:
     assert difference(np.int32([1, 2]), np.int32([1, 2])) is None
     assert difference(np.int32([1, 2]), np.int32([1, 3])) == "1 of 2 differ"
+    assert difference(np.int32([[1], [2]]), np.int32([1, 2])) is None
+    assert difference(np.int32([[1, 2]]), np.int32([[1], [2]])) == "shape (2, 1), not (1, 2)"
 
 
 def test_integers_that_floats_are_truncated_to_may_be_beside_each_other_in_a_few_places() -> None:

@@ -16,7 +16,9 @@ from transforms.helpers import runs_here
 
 VALUES = {
     "exp": ("exp(a)", "expl(a)", 2.0),
+    "expm1": ("expm1(a)", "expm1l(a)", 2.0),
     "log": ("log(a)", "logl(a)", 1.0),
+    "log1p": ("log1p(a)", "log1pl(a)", 1.5),
     "tanh": ("tanh(a)", "tanhl(a)", 3.5),
     "erf": ("erf(a)", "erfl(a)", 1.5),
     "sigmoid_": ("1 / (1 + exp(-a))", "1 / (1 + expl(-a))", 3.5),
@@ -98,6 +100,12 @@ FAULTS = {
     "denormal results lost": ("exp", "- 104.0f", "- 87.0f"),
     "the sign lost": ("tanh", "| ((naturals)a & 0x80000000u)", ""),
     "denormal numbers not made larger": ("log", "(bits)a < 0x00800000", "(bits)a < 0"),
+    "what was rounded off forgotten": ("log1p", "more = a - more;", "more = a - a;"),
+    "1 taken from all of it": (
+        "expm1",
+        "const bits large = a > 64.0f;",
+        "const bits large = a > 0;",
+    ),
     "the wrong half": ("sigmoid_", "(bits)a < 0", "(bits)a > 0"),
     "1 not met from below": ("erf", "0.12837917", "0.12838917"),
 }

@@ -409,6 +409,8 @@ INLINE double sigmoid_of(double x)
 
 /* Of numbers that may be negative, NaN: not finite, so that anything is admissible. */
 MONOTONE(log, log, 0)
+MONOTONE(log1p, log1p, 0)
+MONOTONE(expm1, expm1, 0)
 MONOTONE(tanh, tanh, 0)
 MONOTONE(erf, erf, 0)
 /* An exponential, a sum, a quotient, which may be four roundings, a product. */
@@ -502,6 +504,15 @@ INLINE struct enclosed hs_floor(struct enclosed a)
 }
 
 /* Where it is open which one is larger, the result is not: at least the larger one of both lows. */
+INLINE struct enclosed hs_rint(struct enclosed a)
+{
+    if (a.radius == INFINITY || !isfinite(a.value))
+        return a;
+    hs_jumped |= a.radius > 0;
+    double low = rint(LOW(a)), high = rint(HIGH(a));
+    return low == high ? exactly(a.radius == 0 ? rint(a.value) : low) : between(low, high);
+}
+
 INLINE struct enclosed hs_max_(struct enclosed a, struct enclosed b)
 {
     if (a.radius == INFINITY || b.radius == INFINITY)

@@ -33,7 +33,7 @@ from schedsearch.frontends.lowered import refused
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
-_ONE = ("exp", "log", "sqrt", "sin", "cos", "tanh", "erf", "floor")
+_ONE = (*("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh", "erf", "floor", "rint"),)
 _TWO = ("pow", "atan2")
 MATH = {
     **{name: (name, 1) for name in _ONE},

@@ -369,7 +369,7 @@ def _kind(each: s.Equation, found: Sequence[s.Access], work: _Reading) -> str:
                     _only_floats(expr.place, f"{expr.value}", kind, name, work.text)
             case _:
                 pass
-    return kind
+    return types.computed(kind)
 
 
 def _only_floats(place: s.Place, what: str, kind: str, name: str, text: s.Text) -> None:

@@ -260,7 +260,7 @@ class Builder:
 
     def changes(self, array: g.Array) -> None:
         """Set marks for pending values that read an array which is written next."""
-        for buffer in list(self.pending):
+        for buffer in sorted(self.pending, key=lambda each: each.number):
             if array in buffer.reads and buffer.mark is None and buffer.block in self.stack:
                 buffer.mark = Mark()
                 buffer.block.statements.append(buffer.mark)

@@ -32,6 +32,7 @@ from schedsearch.frontends.jit.calling import is_users
 from schedsearch.frontends.jit.control import Control
 from schedsearch.frontends.jit.indexing import Masked
 from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, either, simplified
+from schedsearch.frontends.jit.repeated import without_repetitions
 from schedsearch.frontends.jit.rewrite import codes_of, refuse_edited, rewritten
 from schedsearch.frontends.jit.sizes import FreezeError, Sizes
 from schedsearch.frontends.lower import lower
@@ -48,8 +49,11 @@ RETURNED = "kernels return arrays, numbers, and tuples and lists of them", "retu
 
 @dataclass(frozen=True)
 class ArrayOf:
+    """`truth`: its bytes are truth values."""
+
     type: str
     lengths: g.Shape
+    truth: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,8 @@ Given = ArrayOf | ScalarOf | SizeOf | Known
 
 @dataclass(frozen=True)
 class Result:
-    """What a function returns: an argument, an array of the call, a number, or several."""
+    """What a function returns: an argument, an array of the call, a number, or several. `seen`: in
+    another shape; `truth`: its bytes are truth values."""
 
     kind: str
     name: str = ""
@@ -87,6 +92,8 @@ class Result:
     type: str = ""
     lengths: g.Shape = ()
     parts: tuple[Result, ...] = ()
+    seen: g.Shape | None = None
+    truth: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,8 @@ def _traced(
         match each:
             case ArrayOf():
                 arrays[name] = g.Array(name, each.type, tuple(map(sizes.resolved, each.lengths)))
-                values[name] = Data(builder, Buffer(builder, None, arrays[name]))
+                kind = Mask if each.truth else Data
+                values[name] = kind(builder, Buffer(builder, None, arrays[name]))
             case ScalarOf():
                 arrays[name] = g.Array(name, each.type)
                 builder.scalars.add(arrays[name])
@@ -294,6 +302,7 @@ def _finished(
     made = set(outputs.values())
     body = finished(builder.stack[0])
     body = tuple(s for s in body if not (isinstance(s, g.Allocate) and s.array in made))
+    body = without_repetitions(body)
     if sum(1 for _ in g.statements(body)) > MOST_STATEMENTS:
         raise Refusal(
             function.__name__,
@@ -351,10 +360,13 @@ def _result(
         return Result(kind, parts=inner)
     if isinstance(value, Masked):
         raise value.refusal()
-    if isinstance(value, Mask):
+    if isinstance(value, Mask) and value.index is not None:
         raise Refusal(
-            "a result of truth values", "kernels have none", "use np.where(mask, 1.0, 0.0)"
+            "a result that is a condition on sizes", "kernels have none", "compute it outside"
         )
+    if isinstance(value, Mask) and not (value.entire and value.buffer.array in arrays.values()):
+        value = Data.of(builder, operations.as_node(builder, value, "ui8"))
+        return replace(_result(builder, value, arrays, outputs, taken), truth=True)
     if isinstance(value, Index):
         return Result("size", value=builder.sizes.resolved(value.value))
     if isinstance(value, Data):
@@ -371,15 +383,16 @@ def _result(
                 f"it has no elements (shape ({', '.join(map(shown, value.lengths))}))",
                 "give longer arrays",
             )
-        whole = not isinstance(value.view, g.View)
+        whole, shape = value.entire, tuple(map(builder.sizes.resolved, value.lengths))
+        seen = shape if value.reshaped else None
         if value.buffer.array is not None:
             whole = whole and value.buffer.array.shape == value.buffer.shape
         for name, array in arrays.items():
             if value.buffer.array is array and whole and value.ndim:
-                return Result("argument", name)
+                return Result("argument", name, seen=seen)
         for name, array in outputs.items():
             if value.buffer.array is array and whole:
-                return Result("made", name, type=array.type, lengths=array.shape)
+                return Result("made", name, type=array.type, lengths=array.shape, seen=seen)
         name = next(n for n in ("out", *(f"out_{k}" for k in range(1, 999))) if n not in taken)
         taken.add(name)
         own = value.buffer.array
@@ -390,14 +403,15 @@ def _result(
             array = own
             object.__setattr__(array, "name", name)  # storage of the call, under its name there
         else:
-            shape = tuple(map(builder.sizes.resolved, value.lengths))
+            seen = None
             array = g.Array(name, value.type, shape)
             node = operations.broadcast_node(builder, value.node(), shape)
             builder.stack[0].statements.append(
                 g.Store(array, *identity(shape), node, line=builder.line())
             )
         outputs[name] = array
-        return Result("made", name, value.weak is not None, array.type, array.shape)
+        weak = value.weak is not None
+        return Result("made", name, weak, array.type, array.shape, seen=seen)
     if isinstance(value, np.ndarray):
         raise Refusal(
             "a result that is an array from around the function",
@@ -553,7 +567,7 @@ def annotated(function: Any, sizes: dict[str, q.Var], name: str, annotation: Any
     head = text.split("[")[0].strip()
     if text == "size":
         return SizeOf(sizes.setdefault(name, g.fresh(name)))
-    if head not in types.TYPES:
+    if head not in types.TYPES and not (head == "bool" and text != head):
         return None
     if text == head:
         return ScalarOf(text)
@@ -569,7 +583,7 @@ def annotated(function: Any, sizes: dict[str, q.Var], name: str, annotation: Any
             "it is no type of arrays",
             'write it as "f64[N, M + 1]"',
         ) from None
-    return ArrayOf(head, lengths)
+    return ArrayOf("ui8", lengths, True) if head == "bool" else ArrayOf(head, lengths)
 
 
 def _length(node: ast.expr, sizes: dict[str, q.Var]) -> q.Affine:

@@ -10,7 +10,7 @@ import numpy as np
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types, views
-from schedsearch.frontends.jit import making, operations
+from schedsearch.frontends.jit import derived, making, operations
 from schedsearch.frontends.jit.building import Builder
 from schedsearch.frontends.jit.indexing import assign
 from schedsearch.frontends.jit.layout import copied_or_not, joins
@@ -69,6 +69,10 @@ def _called(builder: Builder, ufunc: Any, inputs: Any, dtype: Any) -> Any:
         return operations.logical(builder, MASKS[name], inputs)
     if name == "matmul":
         return operations.matmul(builder, *inputs)
+    if name in derived.UFUNCS:
+        if dtype is not None:
+            raise unknown(f"np.{name} with dtype")
+        return derived.UFUNCS[name](builder, *inputs)
     if name == "isnan":
         return operations.compare(builder, "!=", inputs[0], inputs[0])
     return operations.elementwise(builder, ufunc, inputs, dtype)
@@ -253,7 +257,7 @@ def _asarray(builder: Builder, value: Any, dtype: Any = None, copy: Any = None) 
 
 def _ascontiguous(builder: Builder, value: Any, dtype: Any = None) -> Any:
     found = _asarray(builder, value, dtype)
-    return copied_or_not(found, found, joins(found, [range(found.ndim)], dense=True))
+    return copied_or_not(found, lambda data: data, joins(found, [range(found.ndim)], dense=True))
 
 
 def _transpose(builder: Builder, a: Any, axes: Any = None) -> Any:
@@ -282,8 +286,8 @@ def _reshape(builder: Builder, a: Any, *shape: Any, **more: Any) -> Any:
     lengths = [wanted_place(builder, each, "a length") for each in sizes]
     if len(lengths) == 1 and lengths[0] == q.Affine(-1):
         lengths = [wanted_place(builder, data.size, "a length")]
-    found, groups = _shaped(builder, data, lengths)
-    return copied_or_not(data, found, joins(data, groups))
+    _, groups = _shaped(builder, data, lengths)
+    return copied_or_not(data, lambda d: _shaped(builder, d, lengths)[0], joins(data, groups))
 
 
 def _shaped(builder: Builder, data: Data, lengths: list[q.Affine]) -> tuple[Any, list[range]]:
@@ -311,10 +315,12 @@ def _shaped(builder: Builder, data: Data, lengths: list[q.Affine]) -> tuple[Any,
         return [views.replaced(each, inner) for each in found.index]
 
     groups = [range(*o.indices(data.ndim)) for o, _ in views.groups(data.lengths, found.shape)]
-    return data.seen(found.shape, places), groups
+    seen = data.seen(found.shape, places)
+    seen.reshaped = data.entire
+    return seen, groups
 
 
-def _line(builder: Builder, data: Data) -> Any:
+def line(builder: Builder, data: Data) -> Any:
     if data.ndim == 1:
         return data
     return _shaped(builder, data, [wanted_place(builder, data.size, "a length")])[0]
@@ -322,12 +328,12 @@ def _line(builder: Builder, data: Data) -> Any:
 
 def _flat(builder: Builder, a: Any) -> Any:
     data = operand(builder, a)
-    found = _line(builder, data)
-    return copied_or_not(data, found, joins(data, [range(data.ndim)], dense=True))
+    shares = joins(data, [range(data.ndim)], dense=True)
+    return copied_or_not(data, lambda each: line(builder, each), shares)
 
 
 def _flatten(builder: Builder, a: Any) -> Any:
-    return making.copied(builder, _line(builder, operand(builder, a)))
+    return line(builder, making.copied(builder, operand(builder, a)))
 
 
 def _flip(builder: Builder, a: Any, axis: Any = None) -> Any:
@@ -394,14 +400,8 @@ def _triu(builder: Builder, a: Any, k: Any = 0) -> Any:
 
 
 def _outer(builder: Builder, a: Any, b: Any) -> Any:
-    one, other = (_line(builder, operand(builder, each)) for each in (a, b))
+    one, other = (line(builder, operand(builder, each)) for each in (a, b))
     return operations.outer(builder, np.multiply, one, other)
-
-
-def _inner(builder: Builder, a: Any, b: Any) -> Any:
-    if a.ndim == b.ndim == 1:
-        return operations.dot(builder, a, b)
-    raise unknown("np.inner of matrices")
 
 
 def _hstack(builder: Builder, given: Any) -> Any:
@@ -492,7 +492,22 @@ def _fill(builder: Builder, a: Any, value: Any) -> None:
     assign(a, Ellipsis, value)
 
 
+def _wide(name: str, instead: str) -> Callable[..., Any]:
+    """A function whose results are int64, which kernels do not have."""
+
+    def row(*_: Any, **__: Any) -> Any:
+        raise Refusal(name, "its results are int64, and kernels have none", instead)
+
+    return row
+
+
+_COUNTED = "use np.sum(condition, dtype=np.int32)"
+_PLACED = "use np.max or np.min, and look for the place outside"
+
 FUNCTIONS: _Rows = {
+    np.count_nonzero: _wide("np.count_nonzero", _COUNTED),
+    np.argmax: _wide("np.argmax", _PLACED),
+    np.argmin: _wide("np.argmin", _PLACED),
     np.sum: _reduction("sum"),
     np.prod: _reduction("prod"),
     np.max: _extreme("max"),
@@ -502,15 +517,23 @@ FUNCTIONS: _Rows = {
     np.any: _any("max"),
     np.all: _any("min"),
     np.mean: operations.mean,
+    np.average: derived.average,
+    np.ptp: derived.span,
+    np.linalg.norm: derived.norm,
     np.var: operations.variance,
     np.std: _deviation,
     np.cumsum: _scan("sum"),
     np.cumprod: _scan("prod"),
     np.where: _where,
     np.clip: _clip,
+    np.round: derived.rounded,
+    np.nan_to_num: derived.finite,
     np.dot: operations.dot,
     np.vdot: operations.dot,
-    np.inner: _inner,
+    np.inner: derived.inner,
+    np.tensordot: derived.tensordot,
+    np.convolve: derived.convolved,
+    np.correlate: derived.correlated,
     np.outer: _outer,
     np.einsum: _einsum,
     np.trace: _trace,
@@ -525,6 +548,10 @@ FUNCTIONS: _Rows = {
     np.fliplr: lambda builder, a: _flip(builder, a, 1),
     np.expand_dims: _expand,
     np.squeeze: _squeeze,
+    np.repeat: derived.repeated,
+    np.tile: derived.tiled,
+    np.split: derived.split,
+    np.lib.stride_tricks.sliding_window_view: derived.windows,
     np.broadcast_to: _broadcast_to,
     np.diagonal: _diagonal,
     np.diag: _diag,
@@ -560,6 +587,8 @@ FUNCTIONS: _Rows = {
 }
 
 METHODS: dict[str, Callable[..., Any]] = {
+    "argmax": FUNCTIONS[np.argmax],
+    "argmin": FUNCTIONS[np.argmin],
     "sum": _reduction("sum"),
     "prod": _reduction("prod"),
     "max": _extreme("max"),
@@ -572,6 +601,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "cumsum": _scan("sum"),
     "cumprod": _scan("prod"),
     "clip": _clip,
+    "round": derived.rounded,
+    "repeat": derived.repeated,
     "dot": operations.dot,
     "reshape": _reshape,
     "ravel": _flat,

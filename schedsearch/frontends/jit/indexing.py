@@ -22,6 +22,7 @@ from schedsearch.frontends.jit.operations import (
     stretched,
 )
 from schedsearch.frontends.jit.proxies import Data, Index, Mask, wanted_place
+from schedsearch.frontends.jit.sizes import quotients
 from schedsearch.frontends.lowered import Refusal
 
 
@@ -156,8 +157,6 @@ def _text(key: slice) -> str:
 
 # -- assignment ------------------------------------------------------------------------------------
 
-SAME_KIND = {"f32": "fiu", "f64": "fiu", "i32": "iu", "i8": "iu", "ui8": "u", "ui16": "u"}
-
 
 def assign(
     data: Data, key: Any, value: Any, old: Data | None = None, how: str = "", other: Any = None
@@ -220,11 +219,12 @@ def _fitted(builder: Builder, node: g.Value, shape: g.Shape) -> g.Value:
     for own, n in zip(reversed(node.shape), reversed(shape), strict=False):
         own, n = builder.sizes.resolved(own), builder.sizes.resolved(n)
         if own != views.ONE and not builder.sizes.same(own, n):
-            raise Refusal(
+            refusal = Refusal(
                 f"assignment of length {shown(own)} to {shown(n)}",
                 "they are not the same",
                 "give both the same shape",
             )
+            raise quotients(builder.sizes, own - n, refusal)
     return broadcast_node(builder, node, tuple(map(builder.sizes.resolved, shape)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -88,14 +88,14 @@ def joins(data: Data, groups: Iterable[Sequence[int]], *, dense: bool = False) -
     return True
 
 
-def copied_or_not(data: Data, found: Any, shares: bool | None) -> Any:
-    """A view `found` of `data`, or a copy of it. Where it depends on the call which of both NumPy
-    gives, neither may be written from here on."""
+def copied_or_not(data: Data, view: Callable[[Data], Any], shares: bool | None) -> Any:
+    """A view of `data`, or of a copy. Where it depends on the call which of both NumPy gives,
+    neither may be written from here on."""
     from schedsearch.frontends.jit.making import copied
 
     if shares or not data.ndim:
-        return found
-    made = copied(data.builder, found)
+        return view(data)
+    made = view(copied(data.builder, data))
     if shares is None:
         for each in (data.buffer, made.buffer):
             data.builder.fix(each, "NumPy copies it in some calls, and in others does not")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,9 +22,10 @@ from schedsearch.frontends.jit.proxies import (
     as_place,
     either,
 )
-from schedsearch.frontends.jit.sizes import FreezeError
+from schedsearch.frontends.jit.sizes import FreezeError, quotients
 from schedsearch.frontends.jit.variables import joined_kind, python_kinds
 from schedsearch.frontends.jit.whole_numbers import span
+from schedsearch.frontends.jit.zero_points import without_zero_points
 from schedsearch.frontends.lowered import Refusal
 
 APPLIED = {
@@ -45,6 +47,9 @@ APPLIED = {
     "fabs": "abs",
     "power": "pow",
     "floor": "floor",
+    "log1p": "log1p",
+    "expm1": "expm1",
+    "rint": "rint",
     "arctan2": "atan2",
 }
 """NumPy's functions of elements, and the graph's."""
@@ -132,9 +137,9 @@ def resolved_types(ufunc: Any, values: Sequence[Any]) -> tuple[tuple[str, ...], 
 def as_node(builder: Builder, value: Any, kind: str) -> g.Value:
     """An operand as a value of this type."""
     if isinstance(value, Mask):
-        shape = value.lengths
-        one, zero = (views.broadcast_to(types.constant(n, kind), shape) for n in (1, 0))
-        return g.Select(value.condition(), one, zero)
+        shape, own = value.lengths, types.computed(kind)
+        one, zero = (views.broadcast_to(types.constant(n, own), shape) for n in (1, 0))
+        return types.cast(g.Select(value.condition(), one, zero), kind)
     if isinstance(value, Data):
         if value.may and value.type == "f32" and kind != "f32":
             raise either(value)
@@ -158,6 +163,11 @@ def as_node(builder: Builder, value: Any, kind: str) -> g.Value:
             builder.sizes.need(place - q.Affine(limits[0]), wide)
         return g.Count(place, kind)
     return types.constant(value, kind)
+
+
+def computed_node(builder: Builder, value: Any, kind: str) -> g.Value:
+    """An operand of this type, in the type in which functions compute it."""
+    return types.cast(as_node(builder, value, kind), types.computed(kind))
 
 
 def refuse_wide(builder: Builder, value: Data, kind: str) -> None:
@@ -191,11 +201,12 @@ def broadcast_lengths(builder: Builder, shapes: Sequence[g.Shape]) -> g.Shape:
                 result[axis] = n
             elif n != views.ONE and not builder.sizes.same(n, other):
                 texts = " and ".join(f"({', '.join(map(shown, each))})" for each in shapes)
-                raise Refusal(
+                refusal = Refusal(
                     f"shapes {texts}",
                     "they cannot be broadcast, or it cannot be seen that they can",
                     "give both the same lengths",
                 )
+                raise quotients(builder.sizes, n - other, refusal)
     return tuple(map(builder.sizes.resolved, result))
 
 
@@ -285,16 +296,13 @@ def elementwise(
 
     kinds, out = in_all_cases(values, decided)
     weak = None if None in weaks else float if float in weaks else int if weaks else None
-    nodes = [as_node(builder, v, kind) for v, kind in zip(values, kinds, strict=True)]
+    nodes = [computed_node(builder, v, kind) for v, kind in zip(values, kinds, strict=True)]
     broadcast, shape = broadcast_nodes(builder, nodes)
-    if APPLIED[name] not in ("+", "-", "*", "/", "neg", "max", "min", "abs") and out not in (
-        "f32",
-        "f64",
-    ):
-        raise Refusal(
-            f"np.{name} of {out}", "kernels compute it of f32 and f64", "convert with astype"
-        )
-    result = Data.of(builder, _folded(g.Apply(APPLIED[name], broadcast, out, shape)))
+    whole = ("+", "-", "*", "/", "neg", "max", "min", "abs")
+    if APPLIED[name] not in whole and out not in types.FLOATS:
+        raise Refusal(f"np.{name} of {out}", "kernels compute it of floats", "convert with astype")
+    made = _folded(g.Apply(APPLIED[name], broadcast, types.computed(out), shape))
+    result = Data.of(builder, types.cast(made, out))
     result.weak = weak
     result.may = frozenset(each for each in weaks if each and each is not weak)
     if weak is int:
@@ -341,6 +349,10 @@ def _power(builder: Builder, base: Any, exponent: Any, python: bool) -> Any:
         value = node.value if isinstance(node, g.Constant) and exponent.weak else None
     if not isinstance(value, int | float):
         return None
+    if kind_of(base) == np.dtype("f2") and isinstance(value, int):
+        wide = Data.of(builder, computed_node(builder, base, "f16"))
+        found = _power(builder, wide, value, python)
+        return None if found is None else Data.of(builder, types.cast(found.node(), "f16"))
     floats = kind_of(base) is float or kind_of(base) in (np.dtype("f4"), np.dtype("f8"))
     if isinstance(value, float) and not floats:
         return None
@@ -373,7 +385,7 @@ def compare(builder: Builder, op: str, a: Any, b: Any) -> Any:
         return resolved_types(ufunc, values)[0]
 
     kinds = in_all_cases(values, decided)
-    nodes = [as_node(builder, v, kind) for v, kind in zip(values, kinds, strict=True)]
+    nodes = [computed_node(builder, v, kind) for v, kind in zip(values, kinds, strict=True)]
     (lhs, rhs), shape = broadcast_nodes(builder, nodes)
     return Mask.of(builder, g.Compare(op, lhs, rhs), shape)
 
@@ -470,10 +482,11 @@ def select(builder: Builder, mask: Any, then: Any, other: Any, *, python: bool =
         kind, weak = joined_kind("a number that a condition chooses", values)
     else:
         kind = types.named(in_all_cases(values, _common), "np.where")
-    nodes = [as_node(builder, each, kind) for each in values]
+    nodes = [computed_node(builder, each, kind) for each in values]
     shape = broadcast_lengths(builder, [condition.lengths, *(each.shape for each in nodes)])
     chosen, rest = (broadcast_node(builder, each, shape) for each in nodes)
-    result = Data.of(builder, g.Select(stretched(builder, condition, shape), chosen, rest))
+    made = g.Select(stretched(builder, condition, shape), chosen, rest)
+    result = Data.of(builder, types.cast(made, kind))
     result.weak = weak if not shape else None
     if python and not shape:
         result.may = python_kinds(values) - {weak}
@@ -512,19 +525,23 @@ def reduce(
     data = operand(builder, value)
     if not isinstance(data, Data):
         data = Data.of(builder, as_node(builder, data, "f64"))
+    if isinstance(data, Mask) and dtype is not None:
+        data = Data.of(builder, as_node(builder, data, types.named(dtype, f"np.{function}")))
     if isinstance(data, Mask):
         raise Refusal(
-            f"np.{function} of truth values", "the result is int64", "use np.where(mask, 1.0, 0.0)"
+            f"np.{function} of truth values",
+            "the result is int64",
+            "give dtype=np.int32, or sum np.where(mask, 1.0, 0.0)",
         )
     kind = types.named(dtype, f"np.{function}") if dtype is not None else ""
     kind = kind or types.reduced_type(function, data.type)
     axes = axes_of(builder, axis, data.ndim)
-    node = types.cast(data.node(), kind)
+    node = types.cast(types.cast(data.node(), kind), types.computed(kind))
     if function in ("max", "min"):
         for each in axes:
             empty = Refusal(f"np.{function}", "there may be no elements", "give it one at least")
             builder.sizes.need(node.shape[each] - 1, empty)
-    found: g.Value = g.Reduce(function, node, axes) if axes else node
+    found: g.Value = types.cast(g.Reduce(function, node, axes) if axes else node, kind)
     if keepdims:
         for each in axes:
             found = views.expand(found, each)
@@ -545,6 +562,10 @@ def mean(
     data = operand(builder, value)
     if isinstance(data, Mask):
         data = select(builder, data, 1.0, np.float64(0.0))
+    if dtype is None and data.type == "f16":
+        wide = Data.of(builder, types.cast(data.node(), "f32"))
+        found = mean(builder, wide, axis, None, keepdims)
+        return Data.of(builder, types.cast(found.node(), "f16"))
     if dtype is None and data.type not in ("f32", "f64"):
         dtype = np.float64
     total = reduce(builder, "sum", data, axis, dtype, keepdims)
@@ -575,7 +596,9 @@ def scan(builder: Builder, function: str, value: Any, axis: Any = None, dtype: A
     kind = types.named(dtype, f"np.cum{function}") if dtype is not None else ""
     kind = kind or types.reduced_type(function, data.type)
     (place,) = axes_of(builder, axis, data.ndim)
-    return Data.of(builder, g.Scan(function, types.cast(data.node(), kind), place))
+    own = types.computed(kind) if function in ("max", "min") else kind
+    found = g.Scan(function, types.cast(types.cast(data.node(), kind), own), place)
+    return Data.of(builder, types.cast(found, kind))
 
 
 # -- products --------------------------------------------------------------------------------------
@@ -594,17 +617,22 @@ def contraction(
     if isinstance(a, Mask) or isinstance(b, Mask):
         raise Refusal("a product of truth values", "they are no numbers", "use np.where")
     kinds, _ = resolved_types(np.multiply, (a, b))
-    lhs = views.view(types.cast(a.node(), kinds[0]), shape, from_a)
-    rhs = views.view(types.cast(b.node(), kinds[1]), shape, from_b)
-    product = g.Apply("*", (lhs, rhs), kinds[0], shape)
-    return Data.of(builder, g.Reduce("sum", product, axes) if axes else product)
+    kind = types.computed(kinds[0])
+    one, other = types.cast(a.node(), kind), types.cast(b.node(), kind)
+    if kind == "i32" and axes:
+        parted = without_zero_points(one, other, shape, from_a, from_b, axes)
+        if parted is not None:
+            return Data.of(builder, parted)
+    lhs, rhs = views.view(one, shape, from_a), views.view(other, shape, from_b)
+    product = g.Apply("*", (lhs, rhs), kind, shape)
+    found = g.Reduce("sum", product, axes) if axes else product
+    return Data.of(builder, types.cast(found, kinds[0]))
 
 
 def shared(builder: Builder, a: q.Affine, b: q.Affine, what: str) -> q.Affine:
     if not builder.sizes.same(a, b):
-        raise Refusal(
-            what, f"lengths {shown(a)} and {shown(b)} are not the same", "give both the same length"
-        )
+        text = f"lengths {shown(a)} and {shown(b)} are not the same"
+        raise quotients(builder.sizes, a - b, Refusal(what, text, "give both the same length"))
     return builder.sizes.resolved(a)
 
 
@@ -658,15 +686,13 @@ def einsum(builder: Builder, subscripts: Any, *given: Any) -> Any:
     """From left to right, two operands at a time."""
     if not isinstance(subscripts, str):
         raise Refusal("np.einsum", "its first argument is no text", "write subscripts")
-    text = subscripts.replace(" ", "")
-    if "." in text:
-        raise Refusal(f"np.einsum {subscripts!r}", "it has an ellipsis", "name all axes")
+    values = [operand(builder, each) for each in given]
+    text = _without_ellipses(subscripts.replace(" ", ""), [len(lengths_of(v)) for v in values])
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if not arrow:
         letters = sorted(set(left) - {","})
         right = "".join(each for each in letters if left.count(each) == 1)
-    values = [operand(builder, each) for each in given]
     if len(terms) != len(values) or not set(right) <= set(left) or len(set(right)) != len(right):
         raise Refusal(f"np.einsum {subscripts!r}", "it does not fit its operands", "correct it")
     result, names = _own(builder, values[0], terms[0])
@@ -679,6 +705,24 @@ def einsum(builder: Builder, subscripts: Any, *given: Any) -> Any:
         result = reduce(builder, "sum", result, gone, dtype=result.dtype)
         names = "".join(each for each in names if each in right)
     return result.transpose([names.index(each) for each in right]) if names else result
+
+
+def _without_ellipses(text: str, ranks: Sequence[int]) -> str:
+    """With letters for the axes that ellipses stand for: the last axis has the same one."""
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if "..." not in text or len(terms) != len(ranks):
+        return text
+    pool = "".join(each for each in string.ascii_letters if each not in text)
+    counts = [n - len(t.replace("...", "")) for t, n in zip(terms, ranks, strict=True)]
+    spelled = [
+        t.replace("...", pool[: max(n, 0)][::-1]) for t, n in zip(terms, counts, strict=True)
+    ]
+    longest = pool[: max((n for t, n in zip(terms, counts, strict=True) if "." in t), default=0)]
+    if not arrow:
+        letters = sorted(set(left) - {",", "."})
+        right = "..." + "".join(each for each in letters if left.count(each) == 1)
+    return f"{','.join(spelled)}->{right.replace('...', longest[::-1])}"
 
 
 def _own(builder: Builder, value: Any, term: str) -> tuple[Data, str]:

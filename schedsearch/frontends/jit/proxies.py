@@ -332,6 +332,8 @@ class Data:
     """Python's numbers, int or float, that it is instead, by a condition."""
     locked = ""
     """The function that makes a view which NumPy does not let be written."""
+    reshaped = False
+    """Whether the view is all of its buffer, in the same order."""
 
     def __init__(
         self,
@@ -392,6 +394,11 @@ class Data:
         found = Data(self.builder, self.buffer, weak=self.weak)
         found.may = self.may
         return found
+
+    @property
+    def entire(self) -> bool:
+        """Whether it is all of its buffer, in the same order."""
+        return self.reshaped or not isinstance(self.view, g.View)
 
     def same_place(self, other: Data) -> bool:
         if self.buffer is not other.buffer or self.lengths != other.lengths:
@@ -653,7 +660,7 @@ class Data:
         raise Refusal(
             "round() or divmod() of data",
             "kernels have no such function",
-            "use np.floor",
+            "use np.round or np.floor",
         )
 
     __round__ = __trunc__ = __divmod__ = __rdivmod__ = _rounded
@@ -670,8 +677,8 @@ class Data:
 
 
 class Mask(Data):
-    """An array of truth values, or one: kept as 1.0 and 0.0 where it has to be stored. `index` is
-    there for a condition on indices and sizes."""
+    """An array of truth values, or one: kept as 1.0 and 0.0 where it has to be stored, an argument
+    as bytes. `index` is there for a condition on indices and sizes."""
 
     index: q.Expr | None = None
 
@@ -707,7 +714,7 @@ class Mask(Data):
                 return value.condition
             return view_condition(value.condition, self.lengths, self.places)
         node = self.node()
-        zero = views.broadcast_to(g.Constant(0.0, "f32"), node.shape)
+        zero = views.broadcast_to(types.constant(0, node.type), node.shape)
         return g.Compare("!=", node, zero)
 
     def _logical(self, op: str, other: Any) -> Any:

@@ -140,6 +140,15 @@ class Sizes:
         self.equal.update({var: q.Affine(value) for var, value in values.items()})
 
 
+def quotients(sizes: Sizes, rest: q.Affine, refusal: Refusal) -> Exception:
+    """Of lengths that differ by `rest`: those with parts of sizes, as `n / 2` and `(n + 1) / 2`,
+    are equal for some sizes, which have to be numbers then."""
+    rest = sizes.resolved(rest)
+    names = frozenset(q.expr_vars(rest))
+    divided = any(isinstance(atom, q.FloorDiv | q.Mod) for atom, _ in rest.terms)
+    return FreezeError(names, refusal) if divided and names <= sizes.own else refusal
+
+
 def _least(value: q.Affine) -> float:
     """Of an expression of sizes, which are 1 at least."""
     if any(factor < 0 or not isinstance(atom, q.Var) for atom, factor in value.terms):

@@ -9,6 +9,8 @@ without it the library's results are kept.
 both factors `2^m` are made from the bits of `m`: the result overflows, or becomes denormal, where
 the second one is multiplied. `log(x) = k ln 2 + log(1 + f)`, with `x = 2^k (1 + f)` and
 `log(1 + f) = 2 artanh(f / (2 + f))`. `erf` is a polynomial up to 1, then one less an exponential.
+`log1p` adds to the logarithm of the rounded sum what was rounded off; `expm1` takes 1 from the
+power of 2 first.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ from schedsearch.transforms.vector.registers import set_name
 _CURVES = {
     "expf": "exp",
     "exp": "exp",
+    "expm1": "expm1",
     "log": "log",
+    "log1p": "log1p",
     "tanh": "tanh",
     "erf": "erf",
     "sigmoid": "sigmoid",
@@ -67,6 +71,7 @@ _WORDS = {
         "ln2_low": "0x1.7f7d1cp-20f",
         "shift": "0x1.8000fep23f",
         "top": "4.0f",
+        "alone": "64.0f",
     },
     "f64": {
         "integer": "long long",
@@ -92,10 +97,12 @@ _WORDS = {
         "ln2_low": "0x1.3de6af278ece6p-42",
         "shift": "0x1.80000000003ffp52",
         "top": "6.0",
+        "alone": "64.0",
     },
 }
 """Parts of C by type. `shift` added to a small number makes it whole and its last bits that number
-and the exponent of 1; beyond the size of `beyond` exponentials are 0 or infinite."""
+and the exponent of 1; beyond the size of `beyond` exponentials are 0 or infinite, above `alone`
+1 is nothing beside them."""
 
 _TYPES = {"bits": "integer", "naturals": "natural"}
 """Registers that hold the bits of numbers, and the word for their elements."""
@@ -158,6 +165,13 @@ _BODIES = {
     "exp": """\
 $vec n, q = ${vec}_powers(${vec}_min(($vec){0} + $beyond, a), &n);
     return ($vec)((bits)${vec}_scaled(q + 1.0$f, n) | ($nan));""",
+    "expm1": """\
+const bits large = a > $alone;
+    $vec n, q = ${vec}_powers(${vec}_min(($vec){0} + $beyond, a), &n);
+    $vec less = ${vec}_scaled(($vec){0} + 1.0$f, n) - 1.0$f;
+    VEC_KEEP(less);
+    const $vec small = less + ${vec}_scaled(q, n), all = ${vec}_scaled(q + 1.0$f, n);
+    return ($vec)(((bits)all & large) | ((bits)small & ~large) | ($nan));""",
     # Of `-|x|`, which does not overflow.
     "sigmoid": """\
 const bits below = (bits)a < 0;
@@ -205,6 +219,15 @@ const bits small = (bits)a < $least;
     const bits wrong = ((bits)a < 0) & ~zero, others = ~(zero | above);
     const naturals low = (naturals)zero & ($sign | $infinity);
     return ($vec)((naturals)(((bits)t & others) | ((bits)a & above) | (wrong & $quiet)) | low);""",
+    "log1p": """\
+$vec u = 1.0$f + a;
+    VEC_KEEP(u);
+    $vec more = u - 1.0$f;
+    VEC_KEEP(more);
+    more = a - more;
+    const bits normal = ((bits)u > 0) & ((bits)u < $infinity);
+    const $vec l = ${vec}_logarithm(u), t = l + ${vec}_ratio(more, u);
+    return ($vec)(((bits)t & normal) | ((bits)l & ~normal));""",
 }
 
 
@@ -233,6 +256,9 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
         ("ratio", f"{vec} a, {vec} b", _RATIO[kind]),
     ):
         helpers.append(function(f"{vec}_{each}", vec, params, _body(template, words))[1])
+    if curve == "log1p":
+        log = _body(_BODIES["log"], words)
+        helpers.append(function(f"{vec}_logarithm", vec, f"{vec} a", log)[1])
     body = _body(_BODIES[curve], words)
     return in_registers(name, kind, lanes, f"{vec} a", REGISTERS[size], helpers, body)
 

@@ -1,0 +1,293 @@
+"""NumPy's functions that are made of others: rows for the tables of `functions`."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from schedsearch.core import ast as q
+from schedsearch.frontends import types, views
+from schedsearch.frontends.jit import making, operations
+from schedsearch.frontends.jit.building import Builder, shown
+from schedsearch.frontends.jit.operations import elementwise, operand, select
+from schedsearch.frontends.jit.proxies import Data, as_place, frozen, wanted_place
+from schedsearch.frontends.lowered import Refusal
+
+# -- of elements -----------------------------------------------------------------------------------
+
+
+def _sign(builder: Builder, x: Any) -> Any:
+    x = operand(builder, x)
+    zero_or_nan = x + 0  # of -0 that is 0
+    return select(builder, x > 0, 1, select(builder, x < 0, -1, zero_or_nan))
+
+
+def _trunc(builder: Builder, x: Any) -> Any:
+    above = elementwise(builder, np.ceil, (x,))
+    return select(builder, operand(builder, x) < 0, above, elementwise(builder, np.floor, (x,)))
+
+
+def _log_add_exp(builder: Builder, a: Any, b: Any) -> Any:
+    a, b = operand(builder, a), operand(builder, b)
+    less = elementwise(builder, np.negative, (elementwise(builder, np.absolute, (a - b,)),))
+    more = elementwise(builder, np.log1p, (elementwise(builder, np.exp, (less,)),))
+    larger = elementwise(builder, np.maximum, (a, b))
+    return select(builder, a == b, a + float(np.log(2)), larger + more)  # infinities are equal
+
+
+def _finite(builder: Builder, x: Any) -> Any:
+    x = operand(builder, x)
+    return x - x == 0
+
+
+def _infinite(builder: Builder, x: Any) -> Any:
+    x = operand(builder, x)
+    return (x - x != 0) & (x == x)
+
+
+UFUNCS: dict[str, Callable[..., Any]] = {
+    "sign": _sign,
+    "trunc": _trunc,
+    "logaddexp": _log_add_exp,
+    "isfinite": _finite,
+    "isinf": _infinite,
+}
+"""By name."""
+
+
+def rounded(builder: Builder, a: Any, decimals: Any = 0) -> Any:
+    """`np.round`, as NumPy computes it."""
+    a = operand(builder, a)
+    if not isinstance(decimals, int):
+        raise Refusal("np.round", "its decimals are no number", "give them as a constant")
+    if isinstance(a, Data) and a.type not in types.FLOATS:
+        if decimals < 0:
+            raise Refusal("np.round of whole numbers", "they would be divided", "use astype")
+        return making.copied(builder, a)
+    scale = float(10 ** abs(decimals))
+    there, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+    if not decimals:
+        return elementwise(builder, np.rint, (a,))
+    moved = elementwise(builder, np.rint, (elementwise(builder, there, (a, scale)),))
+    return elementwise(builder, back, (moved, scale))
+
+
+def finite(
+    builder: Builder,
+    x: Any,
+    copy: Any = True,
+    nan: Any = 0.0,
+    posinf: Any = None,
+    neginf: Any = None,
+) -> Any:
+    """`np.nan_to_num`."""
+    x = operand(builder, x)
+    if not isinstance(x, Data) or not copy:
+        raise Refusal("np.nan_to_num", "it makes a new array of one", "leave out copy")
+    if x.type not in types.FLOATS:
+        return making.copied(builder, x)
+    most = float(np.finfo(x.dtype).max)
+    high, low = most if posinf is None else posinf, -most if neginf is None else neginf
+    number = select(builder, _infinite(builder, x), select(builder, x > 0, high, low), x)
+    return select(builder, x != x, nan, number)
+
+
+# -- of axes ---------------------------------------------------------------------------------------
+
+
+def norm(builder: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    """`np.linalg.norm` of vectors, and the root of the sum of all squares."""
+    x = operand(builder, x)
+    if x.type not in types.FLOATS:
+        x = making.converted(builder, x, np.float64)
+    along = operations.axes_of(builder, axis, x.ndim)
+    vector = len(along) == 1
+    size = x if ord is None or ord in (2, "fro") else elementwise(builder, np.absolute, (x,))
+    if ord is None or (ord == 2 and vector) or (ord == "fro" and len(along) == 2):
+        total = operations.reduce(builder, "sum", x * x, along, None, keepdims)
+        return elementwise(builder, np.sqrt, (total,))
+    functions = {1: "sum", np.inf: "max", -np.inf: "min"}
+    if not vector or ord not in functions:
+        raise Refusal(
+            f"np.linalg.norm with ord={ord!r}",
+            "kernels have norms of vectors with ord 1, 2 and infinity, and of all squares",
+            "write it with sums and np.abs",
+        )
+    return operations.reduce(builder, functions[ord], size, along, None, keepdims)
+
+
+def average(
+    builder: Builder, a: Any, axis: Any = None, weights: Any = None, keepdims: Any = False
+) -> Any:
+    data = operand(builder, a)
+    if weights is None:
+        return operations.mean(builder, data, axis, None, keepdims)
+    own = operand(builder, weights)
+    along = operations.axes_of(builder, axis, data.ndim)
+    if own.ndim == 1 and data.ndim > 1 and len(along) == 1:
+        own = own[(slice(None), *(None,) * (data.ndim - 1 - along[0]))]
+    elif own.ndim != data.ndim:
+        raise Refusal("np.average", "the weights have another rank", "give one for each element")
+    wide = own + 0 * data if own.ndim < data.ndim or own.lengths != data.lengths else own
+    whole = operations.reduce(builder, "sum", wide, along, None, keepdims)
+    return operations.reduce(builder, "sum", data * own, along, None, keepdims) / whole
+
+
+def span(builder: Builder, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    """`np.ptp`."""
+    high, low = (
+        operations.reduce(builder, each, a, axis, None, keepdims) for each in ("max", "min")
+    )
+    return high - low
+
+
+# -- of places -------------------------------------------------------------------------------------
+
+
+def repeated(builder: Builder, a: Any, repeats: Any, axis: Any = None) -> Any:
+    """`np.repeat`: each element as often."""
+    data, times = _in_line(builder, operand(builder, a), axis), as_place(builder, repeats)
+    if times is None or not times.is_const or times.const < 1:
+        raise Refusal("np.repeat", "how often is no constant above 0", "give a number")
+    along, by = views.axis_of(data.ndim, axis or 0), times.const
+    lengths = list(data.lengths)
+    lengths[along] = lengths[along].scaled(by)
+    found = data.seen(
+        tuple(lengths), lambda at: (*at[:along], q.floor_div(at[along], by), *at[along + 1 :])
+    )
+    return Data.of(builder, found.node())
+
+
+def tiled(builder: Builder, a: Any, reps: Any) -> Any:
+    """`np.tile`: the whole as often along each axis."""
+    data = operand(builder, a)
+    times = [wanted_place(builder, n, "how often") for n in (reps if _many(reps) else (reps,))]
+    data = data[(None,) * max(len(times) - data.ndim, 0)] if len(times) > data.ndim else data
+    times = [q.Affine(1)] * (data.ndim - len(times)) + times
+    own = data.lengths
+    lengths = []
+    for n, by in zip(own, times, strict=True):
+        if n != views.ONE and by != views.ONE and not (n.is_const and by.is_const):
+            raise frozen(
+                builder,
+                n + by,
+                Refusal("np.tile", "a length is no number", "give it as a constant"),
+            )
+        lengths.append(by if n == views.ONE else n.scaled(by.const) if by.is_const else n)
+
+    def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
+        found = []
+        for i, n, by in zip(at, own, times, strict=True):
+            once = i if by == views.ONE else q.modulo(i, n.const) if n.is_const else i
+            found.append(q.Affine() if n == views.ONE else once)
+        return found
+
+    return Data.of(builder, data.seen(tuple(lengths), places).node())
+
+
+def split(builder: Builder, a: Any, parts: Any, axis: Any = 0) -> Any:
+    """`np.split`: into equal parts, or at places."""
+    data = operand(builder, a)
+    along = views.axis_of(data.ndim, int(axis))
+    n = data.lengths[along]
+    if _many(parts):
+        ends: list[Any] = [None, *parts, None]
+    else:
+        count = wanted_place(builder, parts, "a number of parts")
+        if not (n.is_const and count.is_const):
+            text = f"whether length {shown(n)} has {shown(count)} equal parts is not known"
+            raise frozen(
+                builder, n + count, Refusal("np.split", text, "write slices, with the length")
+            )
+        if n.const % count.const:
+            raise Refusal("np.split", "the parts are not equal", "give the places")
+        size = n.const // count.const
+        ends = [*range(0, n.const + 1, size)]
+    key = (slice(None),) * along
+    return [data[(*key, slice(*pair))] for pair in pairwise(ends)]
+
+
+def windows(builder: Builder, x: Any, window_shape: Any, axis: Any = None) -> Any:
+    """`np.lib.stride_tricks.sliding_window_view`."""
+    data = operand(builder, x)
+    sizes = window_shape if _many(window_shape) else (window_shape,)
+    along = operations.axes_of(builder, axis, data.ndim)
+    if len(sizes) != len(along):
+        raise Refusal("sliding_window_view", "a window has as many lengths as axes", "give them")
+    found = data
+    for each, size in zip(along, sizes, strict=True):
+        length = wanted_place(builder, size, "the length of a window")
+        builder.sizes.need(
+            found.lengths[each] - length,
+            Refusal("sliding_window_view", "the window may be too long", "give it a shorter one"),
+        )
+        found = found.viewed(views.sliding_window(found.view, each, length))
+    from schedsearch.frontends.jit.functions import locked
+
+    return locked(found, "np.lib.stride_tricks.sliding_window_view")
+
+
+def _many(value: Any) -> bool:
+    return isinstance(value, tuple | list)
+
+
+def _in_line(builder: Builder, data: Data, axis: Any) -> Data:
+    from schedsearch.frontends.jit.functions import line
+
+    return data if axis is not None else line(builder, data)
+
+
+# -- products --------------------------------------------------------------------------------------
+
+
+def tensordot(builder: Builder, a: Any, b: Any, axes: Any = 2) -> Any:
+    a, b = operand(builder, a), operand(builder, b)
+    if isinstance(axes, int):
+        axes = (range(a.ndim - axes, a.ndim), range(axes))
+    one, other = (
+        [views.axis_of(data.ndim, n) for n in ([each] if isinstance(each, int) else each)]
+        for each, data in zip(axes, (a, b), strict=True)
+    )
+    if len(one) != len(other) or a.ndim + b.ndim > len(string.ascii_letters):
+        raise Refusal("np.tensordot", "the axes do not fit each other", "name as many of each")
+    left, more = string.ascii_letters[: a.ndim], string.ascii_letters[a.ndim :]
+    right = "".join(left[one[other.index(n)]] if n in other else more[n] for n in range(b.ndim))
+    kept = [c for c in left if c not in right] + [c for c in right if c not in left]
+    return operations.einsum(builder, f"{left},{right}->{''.join(kept)}", a, b)
+
+
+def inner(builder: Builder, a: Any, b: Any) -> Any:
+    return tensordot(builder, a, b, ((-1,), (-1,)))
+
+
+def convolved(builder: Builder, a: Any, v: Any, mode: Any = "full") -> Any:
+    """`np.convolve`."""
+    a, v = operand(builder, a), operand(builder, v)
+    return _sums_of_products(builder, "np.convolve", a, v, mode, turned=True)
+
+
+def correlated(builder: Builder, a: Any, v: Any, mode: Any = "valid") -> Any:
+    """`np.correlate`."""
+    a, v = operand(builder, a), operand(builder, v)
+    return _sums_of_products(builder, "np.correlate", a, v, mode, turned=False)
+
+
+def _sums_of_products(
+    builder: Builder, name: str, a: Data, v: Data, mode: str, *, turned: bool
+) -> Any:
+    """Of the windows of the longer one. NumPy turns a pair round if the second is the longer."""
+    n = v.lengths[0]
+    builder.sizes.need(
+        a.lengths[0] - n,
+        Refusal(name, "the second array may be the longer one", "give the longer one first"),
+    )
+    if mode == "full":
+        a = making.padded(builder, a, v.shape[0] - 1)
+    elif mode != "valid":
+        raise Refusal(f"{name} with mode {mode!r}", "it is known of valid and full", "slice those")
+    kernel = v[::-1] if turned else v
+    return operations.einsum(builder, "ij,j->i", windows(builder, a, v.shape[0]), kernel)
