@@ -118,7 +118,10 @@ def test_lanes_are_loaded_only_where_the_array_has_them(
 
 @pytest.mark.parametrize(
     ("name", "spare"),
-    [("corner", False), ("strictly_below", False), ("columns", True), ("narrow", True)],
+    [
+        *(("corner", False), ("strictly_below", False)),
+        *(("columns", True), ("narrow", True), ("sizes", True)),
+    ],
 )
 def test_lanes_that_nothing_stores_may_have_any_value(
     name: str, spare: bool, tmp_path: Path

@@ -11,7 +11,13 @@ from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.blocking import cuts, masked, register_tiles, tile_width
+from schedsearch.transforms.blocks.blocking import (
+    MOST_STREAMS,
+    cuts,
+    masked,
+    register_tiles,
+    tile_width,
+)
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import (
     ReductionNest,
@@ -51,10 +57,11 @@ def block_edges(
     block: Block,
     buf: str | None = None,
     beside: bool = False,
+    few: bool = False,
 ) -> Generator[Op | None, Any, int]:
     """Give every edge, or those that are sums into the array `buf`, the best block of the
     analytic model for its own lengths, for `registers` vector registers of `bits`. Returns how
-    many there were. `beside`: see `best_block`."""
+    many there were. `beside`, `few`: see `best_block`."""
     done = 0
     for _ in range(MAX_EDGES):
         loops = next(edges(p.ast, buf), None)
@@ -72,7 +79,9 @@ def block_edges(
                 parts = _parts(nest)
         for innermost in parts:
             nest = _nest(p.ast, innermost)
-            arguments = nest and best_block(p.ast, nest, bits, registers, beside=beside)
+            arguments = nest and best_block(
+                p.ast, nest, bits, registers, beside=beside, few=few
+            )
             if nest and arguments:
                 yield from block(p.ast, nest.loops[0].path, arguments)
                 p = Cursors((yield None))
@@ -136,12 +145,14 @@ def best_block(
     reused: int = 1,
     enough: int = 0,
     beside: bool = False,
+    few: bool = False,
 ) -> dict[str, ArgValue] | None:
     """The block with the largest tile, of those that wait least for loads; None if there is none.
     An operand that need not be packed is if `reused` tiles of rows at least use the same panel; if
     not, of the largest tiles the one with most rows streams least of it. `enough`: see
     `register_tiles`. `beside`: tiles may have the last columns beside them, and those that cost
-    least are chosen (`tile_costs`)."""
+    least are chosen (`tile_costs`). `few`: loops of unknown length may be short, so that tiles sum
+    up everything, have at most `MOST_STREAMS` rows of such loops, and of these the innermost."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
@@ -149,7 +160,7 @@ def best_block(
         return None
     start = nest.loops[0].path
     together = [other.stmt for other in reduction_nests(proc) if other.loops[0].path == start]
-    inner = _inner(nest)
+    inner = _inner(nest, few)
     choices = [
         rows
         for rows in [None, *nest.row_loops()]
@@ -160,6 +171,8 @@ def best_block(
         if beside and _odd(nest, width):
             return possible_tiles(proc, nest, rows, width, registers)
         most = UNROLLED if beside and not nest.corner else 0
+        if few and rows is not None and rows.extent is None:
+            most = MOST_STREAMS
         found = register_tiles(proc, nest, rows, width, registers, enough=enough, most=most)
         return [Tile(*tile) for tile in found]
 
@@ -188,12 +201,13 @@ def best_block(
         most = reused * tile_rows
         return prod(x.extent or most for x in again) >= most
 
-    def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int]:
+    def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int, int]:
         rows, tile = found
         size = tile.rows * tile.registers
         loads = _loads(nest, rows, tile.rows, tile.registers)
         streams = 0 if often(rows, tile.rows) else tile.rows
-        return min(1.0, size / loads), size, streams
+        inside = len(rows.path) if few and rows is not None and rows.extent is None else 0
+        return min(1.0, size / loads), size, streams, inside
 
     rows, best = max(tiles, key=worth)
     narrow = best.vectors == 0
@@ -221,12 +235,12 @@ def _odd(nest: ReductionNest, width: int) -> bool:
     return extent is not None and extent % width > 0 and not nest.corner
 
 
-def _inner(nest: ReductionNest) -> int:
+def _inner(nest: ReductionNest, few: bool) -> int:
     """How many of the innermost reductions it takes to hide what a tile costs to load and
-    store."""
+    store. `few`: those of unknown length have perhaps one step."""
     steps = 1.0
     for count, loop in enumerate(reversed(nest.reductions), 1):
-        steps *= loop.extent or inf
+        steps *= loop.extent or (1 if few else inf)
         if steps >= LONG:
             return count
     return len(nest.reductions)

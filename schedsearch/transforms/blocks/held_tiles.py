@@ -141,5 +141,16 @@ class HeldTiles:
 def _as_long(p: Cursors, loops: Sequence[Cursor]) -> bool:
     """Whether all loops over columns of a tile have the same, which none of its rows changes: no
     element of its registers beyond them is stored."""
-    ends = {loop.hi for loop in map(p.stmt, loops) if isinstance(loop, q.For)}
+    ends = {_by_quotients(x.hi) for x in map(p.stmt, loops) if isinstance(x, q.For)}
     return len(ends) == 1
+
+
+def _by_quotients(end: q.Affine) -> q.Affine:
+    """`n % 8` as `n - 8 * (n / 8)`: loads and stores of a tile end there, its sums at `n % 8`."""
+    total = q.Affine(end.const)
+    for atom, times in end.terms:
+        value = q.as_affine(atom)
+        if isinstance(atom, q.Mod):
+            value = atom.num - q.floor_div(atom.num, atom.den).scaled(atom.den)
+        total += value.scaled(times)
+    return total

@@ -15,7 +15,8 @@ for i in seq(0, 62):                          for i in seq(0, 62):
 Each nest (`MAX_NESTS` at most) gets the block of the analytic model with the largest tile, and so
 do its edges. With `beside` tiles have the last columns of short loops beside them, and of all tiles
 those that cost least are chosen (`tile_costs`); without it, as in older traces, the largest.
-`spare` and `in_order` are those of `register_block`.
+`spare` and `in_order` are those of `register_block`. With `few` loops of unknown length may be
+short: tiles sum up everything, and have rows of the innermost loop, eight at most.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
@@ -56,7 +57,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
     found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
     if found:
-        ways = dict.fromkeys(("whole", "first", "beside", "spare", "in_order", "composed"), True)
+        ways = dict.fromkeys(
+            ("whole", "first", "beside", "spare", "in_order", "composed", "few"), True
+        )
         yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
 
 
@@ -67,6 +70,7 @@ def _blocks(
     enough: int,
     beside: bool = True,
     composed: bool = True,
+    few: bool = True,
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
     one. `composed`: also of terms that are neither a product of elements nor a difference."""
@@ -77,7 +81,7 @@ def _blocks(
         short = nest.along.extent is None and longest_extent(proc, nest.along) <= MOST_ROWS
         if short and not nest.corner:
             continue
-        arguments = best_block(proc, nest, bits, registers, REUSED, enough, beside)
+        arguments = best_block(proc, nest, bits, registers, REUSED, enough, beside, few)
         if arguments is not None:
             yield nest, arguments
 
@@ -88,11 +92,11 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
-    composed = args.get("composed", False) is True
+    composed, few = args.get("composed", False) is True, args.get("few", False) is True
     way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
-        found = next(_blocks(p.ast, bits, registers, enough, beside, composed), None)
+        found = next(_blocks(p.ast, bits, registers, enough, beside, composed, few), None)
         if found is None:
             break
         nest, arguments = found
@@ -100,7 +104,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         arguments["first"] = first and all_steps and "rest" not in arguments
         yield from way(p.ast, nest.loops[0].path, arguments)
         p = Cursors((yield None))
-        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name, beside)
+        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name, beside, few)
         p = Cursors((yield None))
         done += 1
     if not done:
