@@ -24,13 +24,15 @@ class Ways:
     `inside`: rows that the tile does not divide have smaller tiles beside it, which use the same
     panel, instead of a nest of their own. `whole`: masked registers are loaded whole where arrays
     have the elements. `spare`: their lanes beyond the columns may have any value. `in_order`: what
-    compilers unroll is added up as it is written.
+    compilers unroll is added up as it is written. `once`: masked registers are one each, without a
+    loop over more.
     """
 
     inside: bool = False
     whole: bool = False
     spare: bool = False
     in_order: bool = False
+    once: bool = False
 
 
 AS_BEFORE = Ways()
@@ -113,7 +115,9 @@ class HeldTiles:
         for loop in loops:
             path, whole = p.path(loop), self.ways.whole
             in_order = spare and loop is body and self.in_order
-            yield from use_instruction(p, path, width, True, whole, spare=spare, in_order=in_order)
+            yield from use_instruction(
+                p, path, width, True, whole, spare=spare, in_order=in_order, once=self.ways.once
+            )
         if panel:
             yield from self._dots(held, panel)
 

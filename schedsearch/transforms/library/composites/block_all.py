@@ -15,7 +15,7 @@ for i in seq(0, 62):                          for i in seq(0, 62):
 Each nest (`MAX_NESTS` at most) gets the block of the analytic model with the largest tile, and so
 do its edges. With `beside` tiles have the last columns of short loops beside them, and of all tiles
 those that cost least are chosen (`tile_costs`); without it, as in older traces, the largest.
-`spare` and `in_order` are those of `register_block`. With `few` loops of unknown length may be
+`spare`, `in_order` and `once` are those of `register_block`. With `few` loops of unknown length may be
 short: tiles sum up everything, and have rows of the innermost loop, eight at most.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
@@ -58,7 +58,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
     if found:
         ways = dict.fromkeys(
-            ("whole", "first", "beside", "spare", "in_order", "composed", "few"), True
+            ("whole", "first", "beside", "spare", "in_order", "composed", "few", "once"), True
         )
         yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
 
