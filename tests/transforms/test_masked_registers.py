@@ -149,6 +149,15 @@ def test_what_lies_beyond_does_not_count(flags: list[str], tmp_path: Path) -> No
         assert np.array_equal(c, wanted), str(results[number])
 
 
+@pytest.mark.parametrize("name", ["corner", "strictly_below", "narrow", "sizes"])
+def test_what_fills_one_register_at_most_has_no_loop(name: str, tmp_path: Path) -> None:
+    """gcc leaves a tile in memory that is updated in a loop of unknown length."""
+    _, results = blocks(name, "f32", tmp_path)
+    texts = [generate_c(result).source for result in results]
+    assert any("long n" in text for text in texts)
+    assert not any("l < n; l += " in text for text in texts)
+
+
 LANES = """from __future__ import annotations
 from exo import proc
 

@@ -73,6 +73,7 @@ def register_tiles(
     any_rows: bool = False,
     enough: int = 0,
     most: int = 0,
+    code: int = 0,
 ) -> list[tuple[int, int]]:
     """Tiles of `rows` times so many vectors of `width` elements that fill the registers,
     two at most.
@@ -82,7 +83,7 @@ def register_tiles(
     `enough` percent of the most (only single registers divide 1000 columns of f64: 25 x 8 reached
     half the speed of 6 x 32).
     `any_rows`: what a tile leaves of a loop over rows is blocked, so that any number will do.
-    `most`, if not 0: no tile has more rows.
+    `most`, if not 0: no tile has more rows; `code`: nor more registers.
     """
     longest = longest_extent(proc, nest.along)
     if nest.corner:
@@ -96,7 +97,7 @@ def register_tiles(
     tiles = []
     for vectors in possible:
         room = int(min((registers - vectors - 1) // vectors, longest_extent(proc, rows)))
-        room = min(room, most or room)
+        room = min(room, most or room, code // vectors or room)
         best = max((d for d in range(1, room + 1) if _fits(rows, d)), default=1)
         if any_rows and rows.extent is None:
             best = min(room, MOST_STREAMS)

@@ -27,7 +27,13 @@ from schedsearch.transforms.blocks.reductions import (
     step_length,
 )
 from schedsearch.transforms.blocks.terms import first_dim
-from schedsearch.transforms.blocks.tile_costs import UNROLLED, Costs, Tile, possible_tiles
+from schedsearch.transforms.blocks.tile_costs import (
+    UNROLLED,
+    UNROLLED_CODE,
+    Costs,
+    Tile,
+    possible_tiles,
+)
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Op, Steps
 
@@ -79,9 +85,7 @@ def block_edges(
                 parts = _parts(nest)
         for innermost in parts:
             nest = _nest(p.ast, innermost)
-            arguments = nest and best_block(
-                p.ast, nest, bits, registers, beside=beside, few=few
-            )
+            arguments = nest and best_block(p.ast, nest, bits, registers, beside=beside, few=few)
             if nest and arguments:
                 yield from block(p.ast, nest.loops[0].path, arguments)
                 p = Cursors((yield None))
@@ -152,7 +156,8 @@ def best_block(
     not, of the largest tiles the one with most rows streams least of it. `enough`: see
     `register_tiles`. `beside`: tiles may have the last columns beside them, and those that cost
     least are chosen (`tile_costs`). `few`: loops of unknown length may be short, so that tiles sum
-    up everything, have at most `MOST_STREAMS` rows of such loops, and of these the innermost."""
+    up everything, and have at most `MOST_STREAMS` rows of such loops; of equal ones those of the
+    innermost loop, whose elements are neighbours. No tile is more than what compilers unroll."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
@@ -173,7 +178,10 @@ def best_block(
         most = UNROLLED if beside and not nest.corner else 0
         if few and rows is not None and rows.extent is None:
             most = MOST_STREAMS
-        found = register_tiles(proc, nest, rows, width, registers, enough=enough, most=most)
+        code = UNROLLED_CODE if few and not nest.corner else 0
+        found = register_tiles(
+            proc, nest, rows, width, registers, enough=enough, most=most, code=code
+        )
         return [Tile(*tile) for tile in found]
 
     tiles = [
@@ -206,7 +214,7 @@ def best_block(
         size = tile.rows * tile.registers
         loads = _loads(nest, rows, tile.rows, tile.registers)
         streams = 0 if often(rows, tile.rows) else tile.rows
-        inside = len(rows.path) if few and rows is not None and rows.extent is None else 0
+        inside = len(rows.path) if few and rows is not None else 0
         return min(1.0, size / loads), size, streams, inside
 
     rows, best = max(tiles, key=worth)

@@ -37,8 +37,8 @@ def use_instruction(
     once: bool = False,
 ) -> Steps:
     """Make the loop at `path` an instruction. `spare`: what registers hold beyond its iterations is
-    of no use. `in_order`: sums are added up as it is written. `once`: it has no loop over registers, if
-    it needs one at most."""
+    of no use. `in_order`: sums are added up as it is written. `once`: it has no loop
+    over registers, if it needs one at most."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
     fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn, once)

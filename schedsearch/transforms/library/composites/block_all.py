@@ -15,8 +15,9 @@ for i in seq(0, 62):                          for i in seq(0, 62):
 Each nest (`MAX_NESTS` at most) gets the block of the analytic model with the largest tile, and so
 do its edges. With `beside` tiles have the last columns of short loops beside them, and of all tiles
 those that cost least are chosen (`tile_costs`); without it, as in older traces, the largest.
-`spare`, `in_order` and `once` are those of `register_block`. With `few` loops of unknown length may be
-short: tiles sum up everything, and have rows of the innermost loop, eight at most.
+`spare`, `in_order` and `once` are those of `register_block`. With `few` loops of unknown length may
+be short: tiles sum up everything, and have eight of their rows at most. Of loops that are equal
+otherwise the innermost gives the rows, and no tile is more than compilers unroll.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.

@@ -253,7 +253,9 @@ class Function:
         if self.fused.operands[uid].registers:
             register = self.c.register(stmt.buf)
             if self.c.masked and not self.fused.spare:
-                merge = snippets.masked_merge if self.fused.whole or self.fused.once else snippets.merge
+                merge = (
+                    snippets.masked_merge if self.fused.whole or self.fused.once else snippets.merge
+                )
                 merged = self.c.need(merge(stmt.type, self.fused.lanes), stmt.type)
                 text = f"{merged}({text}, {register}, {self.c.count})"
             if self.fused.in_order:  # loaded and stored once: else gcc unrolls fewer of them

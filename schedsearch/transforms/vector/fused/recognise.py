@@ -58,8 +58,8 @@ def fuse(
     `loop` may also be a constant loop over registers, with the loop over lanes inside. `whole`:
     the counted instruction should load all lanes, which it does where arrays have as many
     elements. `chains` and `parts`: of minima and maxima. `in_turn`: iterations need the result of
-    the one before, as a linear recurrence. `once`: there should be no loop over registers, where the
-    iterations certainly fill one at most.
+    the one before, as a linear recurrence. `once`: there should be no loop over registers,
+    where the iterations certainly fill one at most.
     """
     outer, copies = None, 1
     if len(loop.body) == 1 and isinstance(loop.body[0], q.For) and not counted:
