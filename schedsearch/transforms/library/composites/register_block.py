@@ -58,8 +58,8 @@ for i in seq(0, 500):                     for io in seq(0, 62):
 ```
 
 With `spare` masked registers may hold anything beyond the columns, where nothing stores that. With
-`in_order` compilers add few steps up as they are written, where the tile has sums enough. With `once`
-masked registers of unknown length have no loop around them.
+`in_order` compilers add few steps up as they are written, where the tile has sums enough. With
+`once` masked registers of unknown length have no loop around them.
 
 Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
 vectors` accumulators, `vectors` operands and one broadcast fill the register file,

@@ -59,9 +59,9 @@ class Fused:
     lane needs the result of the one before it (`recurrences.py`). `spare`: what registers hold
     beyond the iterations is of no use, so that it may become anything. `once`: a counted
     instruction has no loop over registers, since its iterations fill one at most. `in_order`:
-    compilers are to add to registers one after the other, as it is written. `row`: the instruction counts rows of so
-    many elements, and goes along them (`joined.py`). `backwards`: it goes backwards through memory,
-    and its body is that of the mirror image (`backwards.py`).
+    compilers are to add to registers one after the other, as it is written. `row`: the instruction
+    counts rows of so many elements, and goes along them (`joined.py`). `backwards`: it goes
+    backwards through memory, and its body is that of the mirror image (`backwards.py`).
     """
 
     lanes: int
