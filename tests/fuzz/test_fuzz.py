@@ -64,6 +64,7 @@ to reach."""
 
 SELDOM = {
     *("block_all", "block_edges", "block_elimination", "block_solve"),
+    "change_columns",
     *("cut_apart", "cut_borders", "cut_taps", "cut_triangle", "divide_by_period"),
     *(
         "factor_sum",
@@ -92,7 +93,8 @@ in loops that do not change them, nor rows that follow each other without a gap,
 of blocks by way of scalars, nor small arrays of an iteration, nor sums beside others of their
 array. Procedures of their own are compared with their meaning:
 `test_block_edges.py`, `test_block_elimination.py`, `test_block_solve.py`, `test_cut_apart.py`,
-`test_cut_borders.py`, `test_cut_taps.py`, `test_cut_triangle.py`, `test_divide_by_period.py`,
+`test_change_columns.py`, `test_cut_borders.py`, `test_cut_taps.py`,
+`test_cut_triangle.py`, `test_divide_by_period.py`,
 `test_factor_sum.py`, `test_fold_operand.py`, `test_hoist_temporary.py`,
 `test_interchange_triangle.py`, `test_isolate_sum.py`, `test_join_rows.py`,
 `test_make_planar.py`, `test_scalarise.py`, `test_skew.py`, `test_stage_sums.py`, `test_terms.py`,

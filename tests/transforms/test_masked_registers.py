@@ -118,7 +118,10 @@ def test_lanes_are_loaded_only_where_the_array_has_them(
 
 @pytest.mark.parametrize(
     ("name", "spare"),
-    [("corner", False), ("strictly_below", False), ("columns", True), ("narrow", True)],
+    [
+        *(("corner", False), ("strictly_below", False)),
+        *(("columns", True), ("narrow", True), ("sizes", True)),
+    ],
 )
 def test_lanes_that_nothing_stores_may_have_any_value(
     name: str, spare: bool, tmp_path: Path
@@ -144,6 +147,15 @@ def test_what_lies_beyond_does_not_count(flags: list[str], tmp_path: Path) -> No
         b[:, 13:] = np.nan
         library.call(number, ast, [c, a, b])
         assert np.array_equal(c, wanted), str(results[number])
+
+
+@pytest.mark.parametrize("name", ["corner", "strictly_below", "narrow", "sizes"])
+def test_what_fills_one_register_at_most_has_no_loop(name: str, tmp_path: Path) -> None:
+    """gcc leaves a tile in memory that is updated in a loop of unknown length."""
+    _, results = blocks(name, "f32", tmp_path)
+    texts = [generate_c(result).source for result in results]
+    assert any("long n" in text for text in texts)
+    assert not any("l < n; l += " in text for text in texts)
 
 
 LANES = """from __future__ import annotations

@@ -12,6 +12,7 @@ from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.blocking import (
+    MOST_STREAMS,
     cuts,
     masked,
     register_tiles,
@@ -27,7 +28,12 @@ from schedsearch.transforms.blocks.reductions import (
     step_length,
 )
 from schedsearch.transforms.blocks.terms import first_dim
-from schedsearch.transforms.blocks.tile_costs import UNROLLED, Costs, Tile, possible_tiles
+from schedsearch.transforms.blocks.tile_costs import (
+    UNROLLED,
+    Costs,
+    Tile,
+    possible_tiles,
+)
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Op, Steps
 
@@ -150,8 +156,10 @@ def best_block(
     An operand that need not be packed is if `reused` tiles of rows at least use the same panel; if
     not, of the largest tiles the one with most rows streams least of it. `enough`: see
     `register_tiles`. `beside`: tiles may have the last columns beside them, and those that cost
-    least are chosen (`tile_costs`). `held`: operands stay in registers; where a tile
-    waits for loads, what it reads for all taps of a filter."""
+    least are chosen (`tile_costs`). `held`: operands stay in registers, where a tile waits for
+    loads what it reads for all taps of a filter. Loops of unknown length may be short, so that
+    tiles have `MOST_STREAMS` rows of them at most. Of equal loops the innermost has the rows, whose
+    elements are neighbours."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
@@ -159,7 +167,7 @@ def best_block(
         return None
     start = nest.loops[0].path
     together = [other.stmt for other in reduction_nests(proc) if other.loops[0].path == start]
-    inner = _inner(nest, LONGER if held else LONG)
+    inner = _inner(nest, held)
     choices = [
         rows
         for rows in [None, *nest.row_loops()]
@@ -170,6 +178,8 @@ def best_block(
         if beside and _odd(nest, width):
             return possible_tiles(proc, nest, rows, width, registers)
         most = UNROLLED if beside and not nest.corner else 0
+        if held and rows is not None and rows.extent is None:
+            most = MOST_STREAMS
         found = register_tiles(proc, nest, rows, width, registers, enough=enough, most=most)
         return [Tile(*tile) for tile in found]
 
@@ -198,12 +208,13 @@ def best_block(
         most = reused * tile_rows
         return prod(x.extent or most for x in again) >= most
 
-    def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int]:
+    def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int, int]:
         rows, tile = found
         size = tile.rows * tile.registers
         loads = _loads(nest, rows, tile.rows, tile.registers)
         streams = 0 if often(rows, tile.rows) else tile.rows
-        return min(1.0, size / loads), size, streams
+        inside = len(rows.path) if held and rows is not None else 0
+        return min(1.0, size / loads), size, streams, inside
 
     rows, best = max(tiles, key=worth)
     if held and _waits(nest, rows, best):
@@ -252,12 +263,12 @@ def _odd(nest: ReductionNest, width: int) -> bool:
     return extent is not None and extent % width > 0 and not nest.corner
 
 
-def _inner(nest: ReductionNest, enough: int) -> int:
-    """How many of the innermost reductions it takes to have steps enough to hide what a tile costs
-    to load and store."""
-    steps = 1.0
+def _inner(nest: ReductionNest, held: bool) -> int:
+    """How many of the innermost reductions it takes to hide what a tile costs to load and store.
+    `held`: all of it, and those of unknown length have perhaps one step."""
+    steps, enough, unknown = 1.0, (LONGER if held else LONG), (1.0 if held else inf)
     for count, loop in enumerate(reversed(nest.reductions), 1):
-        steps *= loop.extent or inf
+        steps *= loop.extent or unknown
         if steps >= enough:
             return count
     return len(nest.reductions)

@@ -26,13 +26,15 @@ class Ways:
     `inside`: rows that the tile does not divide have smaller tiles beside it, which use the same
     panel, instead of a nest of their own. `whole`: masked registers are loaded whole where arrays
     have the elements. `spare`: their lanes beyond the columns may have any value. `in_order`: what
-    compilers unroll is added up as it is written.
+    compilers unroll is added up as it is written. `once`: masked registers are one each, without a
+    loop over more.
     """
 
     inside: bool = False
     whole: bool = False
     spare: bool = False
     in_order: bool = False
+    once: bool = False
     held: bool = False
 
 
@@ -168,7 +170,9 @@ class HeldTiles:
         for loop in loops:
             path, whole = p.path(loop), self.ways.whole
             in_order = spare and loop is body and self.in_order
-            yield from use_instruction(p, path, width, True, whole, spare=spare, in_order=in_order)
+            yield from use_instruction(
+                p, path, width, True, whole, spare=spare, in_order=in_order, once=self.ways.once
+            )
         if panel:
             yield from self._dots(held, panel)
 
@@ -204,5 +208,16 @@ class HeldTiles:
 def _as_long(p: Cursors, loops: Sequence[Cursor]) -> bool:
     """Whether all loops over columns of a tile have the same, which none of its rows changes: no
     element of its registers beyond them is stored."""
-    ends = {loop.hi for loop in map(p.stmt, loops) if isinstance(loop, q.For)}
+    ends = {_by_quotients(x.hi) for x in map(p.stmt, loops) if isinstance(x, q.For)}
     return len(ends) == 1
+
+
+def _by_quotients(end: q.Affine) -> q.Affine:
+    """`n % 8` as `n - 8 * (n / 8)`: loads and stores of a tile end there, its sums at `n % 8`."""
+    total = q.Affine(end.const)
+    for atom, times in end.terms:
+        value = q.as_affine(atom)
+        if isinstance(atom, q.Mod):
+            value = atom.num - q.floor_div(atom.num, atom.den).scaled(atom.den)
+        total += value.scaled(times)
+    return total

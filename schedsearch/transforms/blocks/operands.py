@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
+from math import inf, prod
 
 from schedsearch.analysis.contractions import MAX_FACTORS
 from schedsearch.analysis.conversions import Route, value_type
@@ -13,6 +13,7 @@ from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS
 from schedsearch.core.text import show_expr
+from schedsearch.transforms.blocks.columns import other_columns, with_gaps
 from schedsearch.transforms.operators.outward import loops_around, movable, order_of, unchanging
 from schedsearch.transforms.operators.products import Leaf, factors_of, part_of
 
@@ -21,9 +22,6 @@ REUSED = 8
 
 THREE = 3
 """Factors that are one more than an instruction multiplies."""
-
-LONG = 8
-"""So many neighbours are worth a vector."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,10 @@ def operands_of(proc: q.Proc) -> Iterator[Operand]:
         if not 2 <= len(leaves) <= MAX_FACTORS or value_type(stmt.rhs, stmt.type) not in FLOATS:
             continue
         loops = tuple(loops_around(proc, stmt))
-        around = (_operand(stmt, leaves, number, loops, ranges) for number in range(len(leaves)))
+        gather = other_columns(proc, stmt, loops_around(proc, stmt, before=inf)) is None
+        around = (
+            _operand(stmt, leaves, number, loops, ranges, gather) for number in range(len(leaves))
+        )
         found = {operand.factors: operand for operand in around if operand}
         if not found and (pair := _pair(stmt, leaves, loops, ranges)):
             yield pair
@@ -80,9 +81,11 @@ def _operand(
     number: int,
     loops: tuple[q.For, ...],
     ranges: Ranges,
+    gather: bool,
 ) -> Operand | None:
     """The operand around factor `number`; None if no loop uses its values again, or all there
-    is to it is an array."""
+    is to it is an array, unless that has gaps along the columns and `gather` is wanted."""
+    columns = q.expr_vars(stmt.idx[-1]) if stmt.idx else {loop.iter for loop in loops[:1]}
     loops = movable(loops, q.expr_vars(leaves[number][0]), ranges)
     iters = {loop.iter for loop in loops}
     depends = [q.expr_vars(leaf) & iters for leaf, _ in leaves]
@@ -93,7 +96,8 @@ def _operand(
         return None
     plain = len(parts) == 1 and isinstance(parts[0], q.Read)
     others = [leaf for other, (leaf, _) in enumerate(leaves) if other not in factors]
-    if plain and not (_with_gaps(parts[0], loops) or _twice(stmt, parts[0], others)):
+    gathered = plain and gather and with_gaps(parts[0], loops, columns)
+    if plain and not (gathered or _twice(stmt, parts[0], others)):
         return None
     if any(map(q.may_change, parts)):
         return None
@@ -154,16 +158,3 @@ def _twice(stmt: q.Assign | q.Reduce, read: q.Expr, others: Iterable[q.Expr]) ->
         isinstance(other, q.Read) and other.buf == read.buf and along & q.expr_vars(other)
         for other in others
     )
-
-
-def _with_gaps(read: q.Expr, loops: tuple[q.For, ...]) -> bool:
-    """Whether the loops run through elements that are apart: `2 * v`, or `2 * v + r` with a short
-    `r`, but not `8 * io + ii` where `ii` runs to 8."""
-    assert isinstance(read, q.Read)
-    last = read.idx[-1] if read.idx else q.Affine()
-    steps = [(abs(last.coefficient(loop.iter)), -(loop.extent or LONG)) for loop in loops]
-    run = 1  # of neighbours
-    for step, extent in sorted(steps):  # of equal steps, the longest loop first
-        if step == run:
-            run *= -extent
-    return run < LONG and any(step > 1 for step, _ in steps)

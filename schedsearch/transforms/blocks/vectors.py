@@ -34,12 +34,14 @@ def use_instruction(
     in_turn: bool = False,
     spare: bool = False,
     in_order: bool = False,
+    once: bool = False,
 ) -> Steps:
     """Make the loop at `path` an instruction. `spare`: what registers hold beyond its iterations is
-    of no use. `in_order`: sums are added up as it is written."""
+    of no use. `in_order`: sums are added up as it is written. `once`: it has no loop
+    over registers, if it needs one at most."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
-    fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn)
+    fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn, once)
     if fused is None:
         raise RewriteError("the divided loop has no vector form")
     yield from p.do("replace", At(path), replace(fused, spare=spare, in_order=in_order))

@@ -481,6 +481,16 @@ def turn_result(B: f32[40, 40], A: f32[40, 40]):
 
 
 @proc
+def change_columns(y: f32[16, 20], w: f32[16, 5, 3], x: f32[5, 41]):
+    for o in seq(0, 16):
+        for j in seq(0, 20):
+            y[o, j] = 0.0
+            for c in seq(0, 5):
+                for r in seq(0, 3):
+                    y[o, j] += w[o, c, r] * x[c, 2 * j + r]
+
+
+@proc
 def make_planar(C: f32[16, 16, 2], A: f32[16, 16, 2], B: f32[16, 16, 2]):
     for i in seq(0, 16):
         for j in seq(0, 16):

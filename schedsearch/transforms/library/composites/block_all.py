@@ -15,9 +15,9 @@ for i in seq(0, 62):                          for i in seq(0, 62):
 Each nest (`MAX_NESTS` at most) gets the block of the analytic model with the largest tile, and so
 do its edges. With `beside` tiles have the last columns of short loops beside them, and of all tiles
 those that cost least are chosen (`tile_costs`); without it, as in older traces, the largest.
-`spare` and `in_order` are those of `register_block`. With `held` operands that tiles use again stay
-in registers, for all rows or, where a tile waits for loads, for all taps of a filter; and tiles
-stay for more steps.
+`spare`, `in_order` and `once` are those of `register_block`. With `held` operands that tiles use
+again stay in registers, for all rows or, where a tile waits for loads, for all taps of a filter;
+tiles stay for more steps, and loops of unknown length may be short.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
@@ -58,7 +58,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
     found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
     if found:
-        names = ("whole", "first", "beside", "spare", "in_order", "composed", "held")
+        names = ("whole", "first", "beside", "spare", "in_order", "composed", "once", "held")
         ways = dict.fromkeys(names, True)
         yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
 
@@ -92,7 +92,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
-    composed, held = (args.get(way, False) is True for way in ("composed", "held"))
+    composed, held = (args.get(way, False) is True for way in ("composed", "once", "held"))
     way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:

@@ -75,7 +75,8 @@ With `held` an operand that all rows of a tile use is loaded once for them: gcc 
 for each, and every other vector of an array that is not aligned lies in two cache lines.
 
 With `spare` masked registers may hold anything beyond the columns, where nothing stores that. With
-`in_order` compilers add few steps up as they are written, where the tile has sums enough.
+`in_order` compilers add few steps up as they are written, where the tile has sums enough. With
+`once` masked registers of unknown length have no loop around them.
 
 Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
 vectors` accumulators, `vectors` operands and one broadcast fill the register file,
@@ -178,7 +179,7 @@ def _completed(
     if edges:
         found["edges"] = target.vector_registers
     if edges or narrow:
-        found["whole"] = found["spare"] = True
+        found["whole"] = found["spare"] = found["once"] = True
     if (nest.reductions[-1].extent or inf) <= FEW_STEPS and "slide" not in args:
         found["in_order"] = True
     if args["tile_rows"] > 1 and not (narrow or "bytes" in args or "slide" in args):
@@ -244,7 +245,7 @@ def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
 
 def ways_of(args: Args, inside: bool) -> Ways:
     """The ways that arguments ask for."""
-    names = ("whole", "spare", "in_order", "held")
+    names = ("whole", "spare", "in_order", "once", "held")
     return Ways(inside, *(args.get(name, False) is True for name in names))
 
 

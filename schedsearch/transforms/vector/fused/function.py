@@ -85,7 +85,7 @@ class Function:
         in_chains = several or self.fused.recurrence
         if in_chains and self.fused.counted and not self.fused.whole:
             lines += self.counted_chains(body)
-        elif self.fused.counted and not self.fused.whole:
+        elif self.fused.loops:
             lines.append(f"    for (long l = 0; l < n; l += {lanes}) {{")
             lines.append(f"        const long m = n - l < {lanes} ? n - l : {lanes};")
             lines += [f"        {line}" for line in body]
@@ -262,7 +262,9 @@ class Function:
         if self.fused.operands[uid].registers:
             register = self.c.register(stmt.buf)
             if self.c.masked and not self.fused.spare:
-                merge = snippets.masked_merge if self.fused.whole else snippets.merge
+                merge = (
+                    snippets.masked_merge if self.fused.whole or self.fused.once else snippets.merge
+                )
                 merged = self.c.need(merge(stmt.type, self.fused.lanes), stmt.type)
                 text = f"{merged}({text}, {register}, {self.c.count})"
             if self.fused.in_order:  # loaded and stored once: else gcc unrolls fewer of them

@@ -57,10 +57,11 @@ class Fused:
     and in as many `parts`, each on a thread. `empty`: a `whole` instruction may be given no
     iteration, as in the first row of a triangle that ends before the diagonal. `recurrence`: each
     lane needs the result of the one before it (`recurrences.py`). `spare`: what registers hold
-    beyond the iterations is of no use, so that it may become anything. `in_order`: compilers are to
-    add to registers one after the other, as it is written. `row`: the instruction counts rows of so
-    many elements, and goes along them (`joined.py`). `backwards`: it goes backwards through memory,
-    and its body is that of the mirror image (`backwards.py`).
+    beyond the iterations is of no use, so that it may become anything. `once`: a counted
+    instruction has no loop over registers, since its iterations fill one at most. `in_order`:
+    compilers are to add to registers one after the other, as it is written. `row`: the instruction
+    counts rows of so many elements, and goes along them (`joined.py`). `backwards`: it goes
+    backwards through memory, and its body is that of the mirror image (`backwards.py`).
     """
 
     lanes: int
@@ -77,6 +78,12 @@ class Fused:
     in_order: bool = False
     row: int = 0
     backwards: bool = False
+    once: bool = False
+
+    @property
+    def loops(self) -> bool:
+        """Whether it may take several registers."""
+        return self.counted and not (self.whole or self.once)
 
     def reads_whole(self, op: Operand) -> bool:
         """Whether an operand is read beyond the iterations that are done."""
@@ -160,6 +167,7 @@ def fused_name(fused: Fused) -> str:
     shape += " in order" * fused.in_order
     shape += f" rows of {fused.row}" if fused.row else ""
     shape += " backwards" * fused.backwards
+    shape += " once" * fused.once
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])

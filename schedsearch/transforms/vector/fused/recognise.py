@@ -51,13 +51,15 @@ def fuse(
     chains: int = 1,
     parts: int = 1,
     in_turn: bool = False,
+    once: bool = False,
 ) -> Fused | None:
     """The instruction for `loop`, whatever its bounds are; None if there is none.
 
     `loop` may also be a constant loop over registers, with the loop over lanes inside. `whole`:
     the counted instruction should load all lanes, which it does where arrays have as many
     elements. `chains` and `parts`: of minima and maxima. `in_turn`: iterations need the result of
-    the one before, as a linear recurrence.
+    the one before, as a linear recurrence. `once`: there should be no loop over registers,
+    where the iterations certainly fill one at most.
     """
     outer, copies = None, 1
     if len(loop.body) == 1 and isinstance(loop.body[0], q.For) and not counted:
@@ -113,7 +115,8 @@ def fuse(
     if any(stmt.type == "f16" for stmt in reduced(fused)):
         return None  # each addition rounds to f16
     if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
-        return replace(fused, whole=False)
+        fused = replace(fused, whole=False)
+        return _once(proc, loop, fused) if once else fused
     return replace(fused, empty=fused.whole and _starts_empty(proc, loop))
 
 
@@ -139,6 +142,16 @@ def _starts_empty(proc: q.Proc, loop: q.For) -> bool:
         each.lo == q.Affine(0) and loop.hi == q.as_affine(each.iter)
         for each in loops_at(proc, loop.path)
     )
+
+
+def _once(proc: q.Proc, loop: q.For, fused: Fused) -> Fused:
+    """Without a loop over registers, if the iterations certainly fill one at most. Masks are of one
+    lane at least."""
+    here, number = certain_at(proc, loop.path[:-1]), loop.hi - loop.lo
+    one = any(op.registers for op in fused.operands) and not [*reduced(fused)]
+    if not (one and here.at_most(number - fused.lanes, 0)):
+        return fused
+    return replace(fused, once=True, empty=not here.at_most(q.Affine(1) - number, 0))
 
 
 def _has_lanes(

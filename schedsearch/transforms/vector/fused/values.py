@@ -32,7 +32,7 @@ class Values:
     @property
     def count(self) -> str:
         """Iterations of a register: those that are left, or all."""
-        return "n" if self.fused.whole else "m"
+        return "n" if self.fused.whole or self.fused.once else "m"
 
     def vec(self, kind: str) -> str:
         """The register type."""
@@ -141,8 +141,7 @@ class Values:
             parts.append(str(idx[-1].const))
         if self.chain and idx and LANE in q.expr_vars(idx[-1]):
             parts.append(str(self.chain * self.fused.lanes))
-        looped = self.fused.counted and not self.fused.whole
-        if looped and idx and LANE in q.expr_vars(idx[-1]):
+        if self.fused.loops and idx and LANE in q.expr_vars(idx[-1]):
             parts.append("l")
         return " + ".join(parts)
 

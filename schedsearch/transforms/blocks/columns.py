@@ -1,0 +1,92 @@
+"""Which loop runs along the columns of a sum: that of the result, or another one where an operand
+has gaps along that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from math import prod
+
+from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.arrays import declared
+from schedsearch.analysis.contractions import LONG
+from schedsearch.analysis.reduction import reduction
+from schedsearch.core import ast as q
+from schedsearch.transforms.blocks.reductions import used_again
+from schedsearch.transforms.blocks.terms import first_dim, in_one_type, moves, operand_of
+
+NEIGHBOURS = 8
+"""So many are worth a vector."""
+
+FULL = 16
+"""Columns that fill a register, or most of two."""
+
+GATHERED = 2
+"""A gathered element is copied again, to a panel."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A sum in `loops`, the outermost first, of which `across` may run along the columns; it moves
+    the result along dimension `dim`."""
+
+    loops: tuple[q.For, ...]
+    across: q.For
+    dim: int
+
+
+def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns | None:
+    """Another loop for the columns of a sum, where an operand is read with gaps along them, and to
+    copy result and operands takes no longer than to gather that operand. `loops`, the innermost
+    first, are those around the sum."""
+    if not isinstance(stmt, q.Reduce) or len(stmt.idx) < 2 or not in_one_type(stmt):
+        return None
+    found = reduction(stmt)
+    if found is None or not all(map(q.expr_vars, stmt.idx)):
+        return None
+    terms = tuple(dict.fromkeys(reads(found.term)))
+    used = frozenset().union(*map(q.expr_vars, (*stmt.idx, found.term)))
+    around = tuple(loops)[::-1]
+    while around and around[0].iter not in used:
+        around = around[1:]
+    columns = next((x for x in around if moves(stmt.idx, x, len(stmt.idx) - 1)), None)
+    kept = {loop.iter for loop in around} & frozenset().union(*map(q.expr_vars, stmt.idx))
+    if columns is None or not used_again(stmt, kept, around):
+        return None
+    apart = [read for read in terms if columns.iter in q.expr_vars(read)]
+    apart = [read for read in apart if with_gaps(read, around, {columns.iter})]
+    array = declared(proc).get(stmt.buf)
+    if not apart or array is None or array.window or not array.dense:
+        return None
+    gathered = GATHERED * sum(_elements(q.expr_vars(read), around) for read in apart)
+    for across in reversed(around):
+        dim = first_dim(stmt.idx, across)
+        if dim is None or across is columns or not moves(stmt.idx, across, dim):
+            continue
+        moved = [read for read in terms if across.iter in q.expr_vars(read)]
+        if not moved or any(operand_of(read, across) is None for read in moved):
+            continue
+        turned = [kept, *map(q.expr_vars, moved)]
+        copied = sum(_elements(variables, around) for variables in turned)
+        if (across.extent or FULL) >= FULL and not {*moved} & {*apart} and copied <= gathered:
+            return Columns(around, across, dim)
+    return None
+
+
+def _elements(variables: Collection[q.Var], loops: Iterable[q.For]) -> int:
+    return prod(loop.extent or LONG for loop in loops if loop.iter in variables)
+
+
+def with_gaps(read: q.Expr, loops: Iterable[q.For], columns: Collection[q.Var]) -> bool:
+    """Whether the loops run through elements that are apart along `columns`: `2 * v`, or `2 * v +
+    r` with a short `r`, but not `8 * io + ii` where `ii` runs to 8."""
+    assert isinstance(read, q.Read)
+    last = read.idx[-1] if read.idx else q.Affine()
+    if not any(abs(last.coefficient(var)) > 1 for var in columns):
+        return False
+    steps = [(abs(last.coefficient(loop.iter)), -(loop.extent or NEIGHBOURS)) for loop in loops]
+    run = 1  # of neighbours
+    for step, extent in sorted(steps):  # of equal steps, the longest loop first
+        if step == run:
+            run *= -extent
+    return run < NEIGHBOURS and any(step > 1 for step, _ in steps)
