@@ -92,7 +92,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
-    composed, held = (args.get(way, False) is True for way in ("composed", "once", "held"))
+    composed, held = (args.get(way, False) is True for way in ("composed", "held"))
     way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
