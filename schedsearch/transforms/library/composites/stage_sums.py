@@ -20,12 +20,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schedsearch.analysis.accesses import reads
-from schedsearch.analysis.ranges import apart
+from schedsearch.analysis.ranges import apart, loops_at
 from schedsearch.analysis.walkers import fresh, loops, names
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
+from schedsearch.transforms.blocks.reductions import used_again
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
@@ -37,8 +38,17 @@ Element = tuple[q.Var, tuple[q.Affine, ...]]
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        if _sums(proc, loop):
+        if _sums(proc, loop) and not any(_contracts(proc, loop, stmt) for stmt in loop.body):
             yield loop, {}
+
+
+def _contracts(proc: q.Proc, loop: q.For, stmt: q.Stmt) -> bool:
+    """Whether it is a product in which all operands are used again: blocks do more for these."""
+    if not isinstance(stmt, q.Reduce):
+        return False
+    around = [*loops_at(proc, loop.path)]
+    kept = {each.iter for each in around} & frozenset().union(*map(q.expr_vars, stmt.idx))
+    return used_again(stmt, kept, around)
 
 
 def _sums(proc: q.Proc, loop: q.For) -> list[Element]:
