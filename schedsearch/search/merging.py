@@ -31,7 +31,8 @@ def merge_into(store: Store, other: Store) -> Merged:
         for tree in other.trees(scope):
             deque(other.walk(tree), maxlen=0)
     merged = store.merge(other)
-    for scope in store.scopes():
+    met = (store.find_scope(other.workload(each), other.target(each)) for each in other.scopes())
+    for scope in filter(None, met):
         for tree in store.trees(scope):
             if len({frozenset(run.settings.get("transforms", ())) for run in store.runs(tree)}) > 1:
                 store.reopen(tree)

@@ -209,10 +209,15 @@ CASES: dict[str, tuple[str, Arguments]] = {
            static inline float clamp(float x, int top) {
              if (x < 0) return 0; else if (x > top) return top;
              return x; }
+           static double inner(double a, double b) {
+             const double t = a;
+             { const double t = b; if (t > 0.5) { const double t = 1; if (t < a) return t; } }
+             if (b < 0) { const double t = b; if (t < -1) return 2; }
+             return t; }
            static int sign(int i, double x) { if (i > 2) { return x > 0 ? 3 : 2; } return -1; }
            void f(int n, double x[n], float y[n]) {
              for (int i = 1; i < n - 1; i++) {
-               y[i] = clamp(y[i], 1) + clamp(y[i] * 2, i);
+               y[i] = clamp(y[i], 1) + clamp(y[i] * 2, i) + inner(x[i], 2 * y[i]);
                x[i] = minmod(x[i + 1] - x[i], x[i] - x[i - 1]) * sign(i, x[i]); } }""",
         lambda: [9, f64(9), f32(9)],
     ),

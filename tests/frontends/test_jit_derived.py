@@ -17,6 +17,7 @@ A = RNG.random((4, 6)).astype(np.float32) - 0.5
 B = RNG.random((4, 6)).astype(np.float32) - 0.5
 T = RNG.random((3, 4, 5))
 X = np.array([0.0, -0.0, 1.5, -1.5, 2.5, np.inf, -np.inf, np.nan, -0.4, 7.0])
+INFINITE = np.array([[1.0, np.inf, 2.0], [1.0, 2.0, 3.0]])
 COUNTS = np.array([3, -4, 0, 5], np.int32)
 CHOSEN = np.array([[True, False, True, True, False, True]] * 4)
 
@@ -26,9 +27,12 @@ def elements(x, a):
     return *rounded, np.sign(x), np.sign(a), np.round(a), np.log1p(np.abs(x)), np.expm1(x)
 
 
-def finite(x):
+def finite(x, a):
+    own = a / (np.abs(a) - a[0, 0])
     some = np.nan_to_num(x), np.nan_to_num(x, nan=1.0, posinf=2.0, neginf=-2.0)
-    return *some, np.where(np.isfinite(x), x, 0.0), np.where(np.isinf(x), 1.0, 0.0)
+    more = np.nan_to_num(own), np.nan_to_num(own, nan=1, posinf=2.5), np.nan_to_num(a > 0)
+    halves = np.nan_to_num(a.astype(np.float16) / np.float16(0))
+    return *some, *more, halves, np.where(np.isfinite(x), x, 0.0), np.where(np.isinf(x), 1.0, 0.0)
 
 
 def sums_of_exponentials(x, y):
@@ -66,7 +70,19 @@ def windows(x, A):
     return (
         np.lib.stride_tricks.sliding_window_view(x, 3).mean(axis=-1),
         np.lib.stride_tricks.sliding_window_view(A, (2, 3)).sum(axis=(2, 3)),
+        np.lib.stride_tricks.sliding_window_view(A, (2, 3), axis=(1, 0)),
+        np.lib.stride_tricks.sliding_window_view(A, (2, 3), axis=(1, 1)) * 2,
     )
+
+
+def weighted(A, w):
+    """Weights have no infinity, even where the data have one."""
+    return np.average(A, axis=1, weights=w), np.average(A > 1, axis=1, weights=w)
+
+
+def truths(mask, A):
+    of_both = [(np.repeat(m, 2, 0), np.tile(m, 2), np.pad(m, 1), np.tril(m)) for m in (mask, A > 0)]
+    return *of_both[0], *of_both[1], np.pad(mask, ((1, 0), (0, 2)), constant_values=True)
 
 
 def products(A, T, v):
@@ -119,7 +135,7 @@ def half_in_place(x, y):
 
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (elements, (X, COUNTS)),
-    (finite, (X,)),
+    (finite, (X, A)),
     (sums_of_exponentials, (X, X[::-1].copy())),
     (norms, (A, A[0].copy())),
     (averages, (A, np.arange(1.0, 5.0).astype(np.float32))),
@@ -127,6 +143,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (repeated, (A,)),
     (tiled, (A, A[0].copy())),
     (parts, (A,)),
+    (weighted, (INFINITE, np.array([0.2, 0.3, 0.5]))),
+    (truths, (CHOSEN, A)),
     (windows, (T[0, 0].copy(), A)),
     (products, (A, T, A[0].copy())),
     (convolved, (X[2:5].repeat(3), X[1:5].copy())),

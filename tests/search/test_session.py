@@ -173,7 +173,10 @@ def test_a_search_with_fewer_transforms_needs_another_store(
     tune(options(tmp_path / "store.sqlite"), listen([]))
     with pytest.raises(UserError, match="with transforms that this one has not: fission, split"):
         tune(options(tmp_path / "store.sqlite", transforms=("reorder",)), listen([]))
-    tune(options(tmp_path / "store.sqlite", transforms=("split", "reorder", "fission")), listen([]))
+    wider = options(tmp_path / "store.sqlite", transforms=("split", "reorder", "fission", "unroll"))
+    tune(wider, listen([]))
+    with pytest.raises(UserError, match="has not: fission, split, unroll; its"):
+        tune(options(tmp_path / "store.sqlite", transforms=("reorder",)), listen([]))
 
 
 def test_a_search_with_more_transforms_expands_again_and_makes_nothing_twice(

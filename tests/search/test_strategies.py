@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedsearch.core.errors import UserError
-from schedsearch.search.strategies.best_first import BestFirst
+from schedsearch.search.strategies.best_first import BestFirst, _Promises
 from schedsearch.search.strategies.make import STRATEGIES
+from schedsearch.search.strategies.protocol import Node
 from schedsearch.search.strategies.random_search import RandomSearch
 
 from .landscapes import (
@@ -208,6 +209,15 @@ def test_best_first_leaves_what_was_predicted_wrongly() -> None:
         asked += more
         strategy.tell(Measured(more[0], 0.5 if more[0].startswith("wrong") else 3.1))
     assert sum(key.startswith("wrong") for key in asked) <= 4, asked
+
+
+def test_a_promise_sinks_with_that_of_its_unmeasured_child() -> None:
+    """Not to what the child showed at first, when it still promised more."""
+    upper = Node("upper", parent=Node("root", value=0.0), predicted=3.0)
+    lower, promises = Node("lower", parent=upper, predicted=1.0), _Promises()
+    for n in range(40):
+        assert promises.learn(Node(str(n), parent=lower, value=-1.0)) is upper
+    assert promises.of(upper) < promises.of(lower) < -0.9
 
 
 def test_best_first_tries_each_compiler_on_the_procedure_as_written_early() -> None:

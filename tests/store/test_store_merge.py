@@ -328,6 +328,27 @@ def test_a_database_of_an_earlier_revision_is_not_migrated(tmp_path: Path) -> No
 
 
 @pytest.mark.normal
+def test_only_what_met_is_expanded_again(into: Store, tmp_path: Path) -> None:
+    """A tree that another store says nothing of keeps its marks, whichever transforms it had."""
+    marked = [_widened(into, "mm"), _widened(into, "conv")]
+    with Store.open(tmp_path / "other.sqlite") as other:
+        _widened(other, "conv")
+        merge_into(into, other)
+    assert [into.load(scope)[0].expanded for scope in marked] == [True, False]
+
+
+def _widened(store: Store, proc: str) -> Scope:
+    """A tree that is searched with one transform, then with two."""
+    scope = store.register(workload(proc), target(), SOURCE)
+    for names in (["a"], ["a", "b"]):
+        more = {"strategy": "s", "settings": {"transforms": names}, "environment": {}}
+        run = store.start_run(scope, seed=1, **more)
+    store.add_root(scope, run, TuningRecord(ROOT, None))
+    store.add_expansion(scope, run, ROOT.key, [], {})
+    return scope
+
+
+@pytest.mark.normal
 def test_timings_that_do_not_compare_are_not_merged(into: Store, tmp_path: Path) -> None:
     start_tree(into)
     with Store.open(tmp_path / "cold.sqlite") as cold:

@@ -781,11 +781,13 @@ class Expressions:
 
     def _returned(self, items: list[Any], result: CType) -> Operand | None:
         """What statements return; None if they do something else, or nothing."""
-        self.scopes.append({})
+        outer, self.scopes = self.scopes, [*self.scopes, {}]
         try:
             for number, each in enumerate(items):
                 rest = items[number + 1 :]
                 match each:
+                    case tuple():  # the end of a block: the scopes around it
+                        self.scopes = [*each, {}]
                     case c_ast.Pragma() | c_ast.EmptyStatement():
                         pass
                     case c_ast.Decl() if each.init is not None and _is_value(each):
@@ -796,14 +798,15 @@ class Expressions:
                     case c_ast.Return() if each.expr is not None:
                         return self.converted(self.expr(each.expr), result, each)
                     case c_ast.Compound():
-                        return self._returned([*(each.block_items or []), *rest], result)
+                        inside = [*(each.block_items or []), tuple(self.scopes)]
+                        return self._returned([*inside, *rest], result)
                     case c_ast.If():
                         return self._returned_either(each, rest, result)
                     case _:
                         return None
             return None
         finally:
-            self.scopes.pop()
+            self.scopes = outer
 
     def _returned_either(self, node: c_ast.If, rest: list[Any], result: CType) -> Operand | None:
         """What a branch or what comes after it returns."""

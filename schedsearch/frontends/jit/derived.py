@@ -14,7 +14,7 @@ from schedsearch.frontends import types, views
 from schedsearch.frontends.jit import making, operations
 from schedsearch.frontends.jit.building import Builder, shown
 from schedsearch.frontends.jit.operations import elementwise, operand, select
-from schedsearch.frontends.jit.proxies import Data, as_place, frozen, wanted_place
+from schedsearch.frontends.jit.proxies import Data, Mask, as_place, frozen, wanted_place
 from schedsearch.frontends.lowered import Refusal
 
 # -- of elements -----------------------------------------------------------------------------------
@@ -62,6 +62,8 @@ UFUNCS: dict[str, Callable[..., Any]] = {
 def rounded(builder: Builder, a: Any, decimals: Any = 0) -> Any:
     """`np.round`, as NumPy computes it."""
     a = operand(builder, a)
+    if isinstance(a, Mask):
+        a = making.converted(builder, a, np.float16)
     if not isinstance(decimals, int):
         raise Refusal("np.round", "its decimals are no number", "give them as a constant")
     if isinstance(a, Data) and a.type not in types.FLOATS:
@@ -88,12 +90,13 @@ def finite(
     x = operand(builder, x)
     if not isinstance(x, Data) or not copy:
         raise Refusal("np.nan_to_num", "it makes a new array of one", "leave out copy")
-    if x.type not in types.FLOATS:
+    if isinstance(x, Mask) or x.type not in types.FLOATS:
         return making.copied(builder, x)
     most = float(np.finfo(x.dtype).max)
-    high, low = most if posinf is None else posinf, -most if neginf is None else neginf
+    given = nan, most if posinf is None else posinf, -most if neginf is None else neginf
+    instead, high, low = (making.converted(builder, each, x.dtype) for each in given)
     number = select(builder, _infinite(builder, x), select(builder, x > 0, high, low), x)
-    return select(builder, x != x, nan, number)
+    return select(builder, x != x, instead, number)
 
 
 # -- of axes ---------------------------------------------------------------------------------------
@@ -132,7 +135,9 @@ def average(
         own = own[(slice(None), *(None,) * (data.ndim - 1 - along[0]))]
     elif own.ndim != data.ndim:
         raise Refusal("np.average", "the weights have another rank", "give one for each element")
-    wide = own + 0 * data if own.ndim < data.ndim or own.lengths != data.lengths else own
+    kind = types.named(np.result_type(data.dtype, own.dtype), "np.average")
+    wide = Data.of(builder, operations.as_node(builder, own, kind))
+    wide = Data.of(builder, operations.broadcast_node(builder, wide.node(), data.lengths))
     whole = operations.reduce(builder, "sum", wide, along, None, keepdims)
     return operations.reduce(builder, "sum", data * own, along, None, keepdims) / whole
 
@@ -159,7 +164,7 @@ def repeated(builder: Builder, a: Any, repeats: Any, axis: Any = None) -> Any:
     found = data.seen(
         tuple(lengths), lambda at: (*at[:along], q.floor_div(at[along], by), *at[along + 1 :])
     )
-    return Data.of(builder, found.node())
+    return type(data).of(builder, found.node())
 
 
 def tiled(builder: Builder, a: Any, reps: Any) -> Any:
@@ -186,7 +191,7 @@ def tiled(builder: Builder, a: Any, reps: Any) -> Any:
             found.append(q.Affine() if n == views.ONE else once)
         return found
 
-    return Data.of(builder, data.seen(tuple(lengths), places).node())
+    return type(data).of(builder, data.seen(tuple(lengths), places).node())
 
 
 def split(builder: Builder, a: Any, parts: Any, axis: Any = 0) -> Any:
@@ -215,7 +220,8 @@ def windows(builder: Builder, x: Any, window_shape: Any, axis: Any = None) -> An
     """`np.lib.stride_tricks.sliding_window_view`."""
     data = operand(builder, x)
     sizes = window_shape if _many(window_shape) else (window_shape,)
-    along = operations.axes_of(builder, axis, data.ndim)
+    axes = range(data.ndim) if axis is None else axis if _many(axis) else (axis,)
+    along = [n for each in axes for n in operations.axes_of(builder, each, data.ndim)]
     if len(sizes) != len(along):
         raise Refusal("sliding_window_view", "a window has as many lengths as axes", "give them")
     found = data

@@ -138,6 +138,10 @@ def padded(builder: Builder, value: Any, width: Any, mode: Any = "constant", **m
     if mode != "constant" or more:
         raise Refusal(f"np.pad with mode {mode!r}", "constants are padded only", "assign borders")
     data = operand(builder, value)
+    if isinstance(data, Mask):
+        as_bytes = converted(builder, data, np.uint8)
+        found: Data = padded(builder, as_bytes, width, constant_values=int(bool(fill))) != 0
+        return found
     pairs = [width] * data.ndim
     if isinstance(width, tuple | list):
         pairs = list(width) if isinstance(width[0], tuple | list) else [tuple(width)] * data.ndim
@@ -170,6 +174,9 @@ def triangle(builder: Builder, value: Any, k: Any, lower: bool) -> Data:
     data = operand(builder, value)
     if not isinstance(data, Data) or data.ndim < 2:
         raise Refusal("np.tril and np.triu", "they need two axes", "reshape the array")
+    if isinstance(data, Mask):
+        found: Data = triangle(builder, converted(builder, data, np.uint8), k, lower) != 0
+        return found
     offset = wanted_place(builder, k, "k")
     node = data.node()
     zero = views.broadcast_to(types.constant(0, data.type), node.shape)

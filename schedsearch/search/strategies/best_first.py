@@ -166,7 +166,7 @@ class _Promises:
     """
 
     def __init__(self) -> None:
-        self._shown: dict[Node, tuple[float, int]] = {}  # the most, by how many
+        self._shown: dict[Node, tuple[dict[Node, float], int]] = {}  # by child; by how many below
 
     def of(self, node: Node) -> float:
         if node.value is not None:
@@ -174,16 +174,17 @@ class _Promises:
         if node.parent is None:
             return 0.0
         promised = self.of(node.parent) + TRUST * node.predicted - UNMEASURED_FEE
-        most, children = self._shown.get(node, (promised, 0))
+        shown, children = self._shown.get(node, ({node: promised}, 0))
+        most = max(shown.values())
         return max(most, promised + (most - promised) * children / (1 + children))
 
     def learn(self, node: Node) -> Node:
         """Take in the value of a measured node. Returns the highest node that it says something
         of: the node itself, or the last of the unmeasured ones above it."""
         while (parent := node.parent) is not None and parent.value is None:
-            shown = self.of(node) - TRUST * max(node.predicted, 0.0)
-            most, children = self._shown.get(parent, (shown, 0))
-            self._shown[parent] = max(most, shown), children + 1
+            left = self.of(node) - TRUST * max(node.predicted, 0.0)
+            shown, children = self._shown.get(parent, ({}, 0))
+            self._shown[parent] = shown | {node: left}, children + 1
             node = parent
         return node
 

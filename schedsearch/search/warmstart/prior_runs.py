@@ -122,15 +122,16 @@ def check_earlier_runs(
     not, those of a user's transform that has changed, and timings with other caches, which do not
     rank with its own, in other trees either."""
     texts, now = definitions(transforms), {transform.name for transform in transforms}
-    for run in store.runs(scope):
-        if more := {*run.settings["transforms"]} - now:
-            raise UserError(
-                f"{store.name} holds a search of this procedure with transforms that this one has "
-                f"not: {_some(more)}; its schedules may use them.\n"
-                "Continue with the same --transforms and --static-buffers, start over with "
-                "--fresh, or choose another --store. Another version of schedsearch may be "
-                "without them"
-            )
+    runs = store.runs(scope)
+    if more := {name for run in runs for name in run.settings["transforms"]} - now:
+        raise UserError(
+            f"{store.name} holds a search of this procedure with transforms that this one has "
+            f"not: {_some(more)}; its schedules may use them.\n"
+            "Continue with the same --transforms and --static-buffers, start over with "
+            "--fresh, or choose another --store. Another version of schedsearch may be "
+            "without them"
+        )
+    for run in runs:
         before = run.settings.get("own_transforms", {})
         if changed := [name for name, text in texts.items() if before.get(name, text) != text]:
             raise UserError(
