@@ -55,3 +55,11 @@ def difference(y: f32[16, 32], x: f32[18, 32], w: f32[3]):
         for j in seq(0, 32):
             for k in seq(0, 3):
                 y[i, j] += (w[k] - x[i + k, j]) * (w[k] - x[i + k, j])
+
+
+@proc
+def two_of_columns(n: size, m: size, y: f32[n, m], a: f32[n, 9], b: f32[9, m], c: f32[9, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for k in seq(0, 9):
+                y[i, j] += (a[i, k] - b[k, j]) * c[k, j]
