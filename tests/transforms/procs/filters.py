@@ -63,3 +63,13 @@ def two_of_columns(n: size, m: size, y: f32[n, m], a: f32[n, 9], b: f32[9, m], c
         for j in seq(0, m):
             for k in seq(0, 9):
                 y[i, j] += (a[i, k] - b[k, j]) * c[k, j]
+
+
+@proc
+def channels_inside(n: size, c: size, y: f32[8, n], x: f32[n + 7, c], w: f32[c, 7, 8]):
+    for j in seq(0, n):
+        for o in seq(0, 8):
+            y[o, j] = 1.0
+            for p in seq(0, 7):
+                for k in seq(0, c):
+                    y[o, j] += w[k, p, o] * x[j + p, k]
