@@ -147,7 +147,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield from p.do("unroll_loop", At(inner.path))
     yield from p.do("simplify")
     while array := _first(p.stmt(held), q.Alloc):
-        if array.mem != "DRAM":  # others hold arrays alone
+        if isinstance(array, q.Alloc) and array.mem != "DRAM":  # others hold arrays alone
             yield from p.do("set_memory", At(array.path), Memory("DRAM"))
         yield from p.do("unroll_buffer", At(array.path), 0)
     if args:
