@@ -52,6 +52,16 @@ def test_the_loop_can_be_carried_out_in_registers(name: str) -> None:
         assert any(isinstance(s, q.Call) for s in q.walk(state.ast.body))
 
 
+def test_arrays_on_the_stack_become_scalars_too() -> None:
+    procedure = PROCEDURES["triangles"]
+    for place in select(["place", "place_static"]):
+        [rewrite, *_] = place.rewrites(mirror(procedure), TARGET)
+        placed = apply(procedure, mirror(procedure), rewrite)
+        *_, scalars = SCALARISE.rewrites(mirror(placed), TARGET)
+        after = apply(placed, mirror(placed), scalars)
+        assert {s.mem for s in q.walk(mirror(after).body) if isinstance(s, q.Alloc)} == {"DRAM"}
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_others_are_refused(name: str) -> None:
     procedure, ast = PROCEDURES[name], mirror(PROCEDURES[name])

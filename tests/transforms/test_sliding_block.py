@@ -63,6 +63,26 @@ def test_a_tile_reads_each_row_once_for_all_taps() -> None:
     assert windows(over["j"]) == [(10, 1, 16), (7, 1, 16)], "tiles of 8 and of 5 rows"
 
 
+@pytest.mark.normal
+@pytest.mark.parametrize("target", [TARGET, WIDE], ids=["narrow", "wide"])
+def test_two_operands_of_columns_are_kept(target: Any, tmp_path: Path) -> None:
+    original = PROCEDURES["two_of_columns"]
+    meaning = mirror(original)
+    rewrites = [next(iter(each.rewrites(meaning, target))) for each in (ALL, BLOCK)]
+    blocked = [apply(original, meaning, rewrite) for rewrite in rewrites]
+    assert all(map(windows, blocked))
+    assert_exact(original, blocked, SIZES["image"], tmp_path)
+
+
+@pytest.mark.normal
+def test_an_operand_that_is_packed_for_some_steps_has_a_tile_of_those(tmp_path: Path) -> None:
+    original = PROCEDURES["channels_inside"]
+    meaning = mirror(original)
+    blocked = [apply(original, meaning, each) for each in ALL.rewrites(meaning, WIDE)]
+    assert blocked
+    assert_exact(original, blocked, [{"n": n, "c": c} for n, c in ((1, 1), (33, 5))], tmp_path)
+
+
 @pytest.mark.parametrize(("name", "why"), [("many_taps", "registers"), ("strided", "two rows")])
 def test_nothing_slides_where_registers_or_steps_do_not_fit(name: str, why: str) -> None:
     assert not sliding(name), why

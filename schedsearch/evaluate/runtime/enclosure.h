@@ -503,7 +503,6 @@ INLINE struct enclosed hs_floor(struct enclosed a)
     return low == high ? exactly(a.radius == 0 ? floor(a.value) : low) : between(low, high);
 }
 
-/* Where it is open which one is larger, the result is not: at least the larger one of both lows. */
 INLINE struct enclosed hs_rint(struct enclosed a)
 {
     if (a.radius == INFINITY || !isfinite(a.value))
@@ -513,6 +512,7 @@ INLINE struct enclosed hs_rint(struct enclosed a)
     return low == high ? exactly(a.radius == 0 ? rint(a.value) : low) : between(low, high);
 }
 
+/* Where it is open which one is larger, the result is not: at least the larger one of both lows. */
 INLINE struct enclosed hs_max_(struct enclosed a, struct enclosed b)
 {
     if (a.radius == INFINITY || b.radius == INFINITY)

@@ -265,11 +265,14 @@ def _odd(nest: ReductionNest, width: int) -> bool:
 
 def _inner(nest: ReductionNest, held: bool) -> int:
     """How many of the innermost reductions it takes to hide what a tile costs to load and store.
-    `held`: all of it, and those of unknown length have perhaps one step."""
+    `held`: all of it, and those of unknown length have perhaps one step; an operand that has to be
+    packed is of as many as it can be."""
+    counts = range(len(nest.reductions), 0, -1) if nest.transposed else ()
+    most = next((n for n in counts if any(nest.packable(x, n) for x in nest.row_loops())), 0)
     steps, enough, unknown = 1.0, (LONGER if held else LONG), (1.0 if held else inf)
     for count, loop in enumerate(reversed(nest.reductions), 1):
         steps *= loop.extent or unknown
-        if steps >= enough:
+        if steps >= enough or (held and count == most):
             return count
     return len(nest.reductions)
 

@@ -144,7 +144,9 @@ class HeldTiles:
             read = next(each for each in reads(stmt.rhs) if each.buf == buf)
             moving = [loop for loop in loops if isinstance(loop, q.For)]
             window = box_of_tile(read, moving, partial=False)
-            yield from p.do("stage_mem", around[0], window, fresh(self.taken, f"{buf.name}_held"))
+            name = fresh(self.taken, f"{buf.name}_held")
+            yield from p.do("stage_mem", around[0], window, name)
+            yield from straighten(p, around[0], name)
             alloc = p.at(start)
             shape = p.stmt(alloc)
             assert isinstance(shape, q.Alloc)

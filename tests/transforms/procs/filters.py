@@ -55,3 +55,21 @@ def difference(y: f32[16, 32], x: f32[18, 32], w: f32[3]):
         for j in seq(0, 32):
             for k in seq(0, 3):
                 y[i, j] += (w[k] - x[i + k, j]) * (w[k] - x[i + k, j])
+
+
+@proc
+def two_of_columns(n: size, m: size, y: f32[n, m], a: f32[n, 9], b: f32[9, m], c: f32[9, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for k in seq(0, 9):
+                y[i, j] += (a[i, k] - b[k, j]) * c[k, j]
+
+
+@proc
+def channels_inside(n: size, c: size, y: f32[8, n], x: f32[n + 7, c], w: f32[c, 7, 8]):
+    for j in seq(0, n):
+        for o in seq(0, 8):
+            y[o, j] = 1.0
+            for p in seq(0, 7):
+                for k in seq(0, c):
+                    y[o, j] += w[k, p, o] * x[j + p, k]

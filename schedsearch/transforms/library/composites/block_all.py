@@ -56,8 +56,7 @@ REUSED = 16
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
-    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
-    if found:
+    if any(_blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True)):
         names = ("whole", "first", "beside", "spare", "in_order", "composed", "once", "held")
         ways = dict.fromkeys(names, True)
         yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}

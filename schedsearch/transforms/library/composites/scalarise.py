@@ -30,7 +30,7 @@ from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.library.composites import vectorise
 from schedsearch.transforms.operators.cursors import Cursors
-from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
+from schedsearch.transforms.operators.ops import Args, At, Memory, Proposal, Steps
 from schedsearch.transforms.vector.fused.model import widest
 
 VERSION = 1
@@ -147,6 +147,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield from p.do("unroll_loop", At(inner.path))
     yield from p.do("simplify")
     while array := _first(p.stmt(held), q.Alloc):
+        if isinstance(array, q.Alloc) and array.mem != "DRAM":  # others hold arrays alone
+            yield from p.do("set_memory", At(array.path), Memory("DRAM"))
         yield from p.do("unroll_buffer", At(array.path), 0)
     if args:
         yield from vectorise.steps(p.ast, p.path(held), {**args, "unroll": 1})
