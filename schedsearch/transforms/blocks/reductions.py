@@ -82,7 +82,9 @@ class ReductionNest:
             alone = sum(read.buf == other.buf for other in self.operands) == 1
             if dim is None or not alone or operand_of(read, self.along) != "vector":
                 continue
-            for taps in self.reductions:
+            # Exo moves no loops over a minimum or maximum.
+            sums = isinstance(self.stmt, q.Reduce)
+            for taps in self.reductions if sums else self.reductions[-1:]:
                 if all(moves(read.idx, loop, dim) for loop in (rows, taps)) and taps.extent:
                     return read, taps
         return None
