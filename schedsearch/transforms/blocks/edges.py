@@ -28,12 +28,7 @@ from schedsearch.transforms.blocks.reductions import (
     step_length,
 )
 from schedsearch.transforms.blocks.terms import first_dim
-from schedsearch.transforms.blocks.tile_costs import (
-    UNROLLED,
-    Costs,
-    Tile,
-    possible_tiles,
-)
+from schedsearch.transforms.blocks.tile_costs import UNROLLED, Costs, Tile, possible_tiles
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Op, Steps
 

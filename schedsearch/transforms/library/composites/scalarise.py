@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from math import prod
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.walkers import loops
@@ -28,6 +29,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.terms import moves
 from schedsearch.transforms.library.composites import vectorise
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Memory, Proposal, Steps
@@ -69,7 +71,7 @@ def _can_be(loop: q.For) -> bool:
         return False
     if not all(extent.is_const for array in arrays for extent in array.shape):
         return False
-    if sum(map(_elements, arrays)) > MOST_ELEMENTS:
+    if sum(prod(extent.const for extent in s.shape) for s in arrays) > MOST_ELEMENTS:
         return False
     count = _written_out(loop.body, {})
     return count is not None and count <= MOST_STATEMENTS and _along(loop)
@@ -80,13 +82,6 @@ def _hands_on(loop: q.For) -> bool:
     own = {s.buf for s in loop.body if isinstance(s, q.Alloc)}
     inside = [s for each in q.walk(loop.body) if isinstance(each, q.For) for s in each.body]
     return any(isinstance(s, q.Assign) and s.buf in own and not s.idx for s in inside)
-
-
-def _elements(array: q.Alloc) -> int:
-    total = 1
-    for extent in array.shape:
-        total *= extent.const
-    return total
 
 
 def _written_out(body: tuple[q.Stmt, ...], values: Mapping[q.Atom, int]) -> int | None:
@@ -121,8 +116,7 @@ def _along(loop: q.For) -> bool:
     """Whether the loop goes along rows wherever it does not stay, and only adds to what stays."""
     stmts = [s for s in q.walk(loop.body) if isinstance(s, q.Assign | q.Reduce)]
     local = {s.buf for s in q.walk(loop.body) if isinstance(s, q.Alloc)}
-    lane = q.as_affine(loop.iter)
-    moves = False
+    goes = False
     for stmt in stmts:
         read = ((each.buf, each.idx, False) for each in reads(stmt.rhs))
         for buf, idx, written in chain([(stmt.buf, stmt.idx, True)], read):
@@ -130,11 +124,10 @@ def _along(loop: q.For) -> bool:
                 if written and buf not in local and isinstance(stmt, q.Assign):
                     return False
                 continue
-            *outer, last = idx
-            if any(loop.iter in q.expr_vars(each) for each in (*outer, last - lane)):
+            if not moves(idx, loop, len(idx) - 1):
                 return False
-            moves = True
-    return moves
+            goes = True
+    return goes
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

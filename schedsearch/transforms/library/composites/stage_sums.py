@@ -27,6 +27,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
 from schedsearch.transforms.blocks.reductions import used_again
+from schedsearch.transforms.blocks.terms import moves
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
@@ -68,17 +69,11 @@ def _sums(proc: q.Proc, loop: q.For) -> list[Element]:
             continue
         others = {each for where, each in (*written, *read) if where == buf} - {idx}
         moved = [each for where, each in written if where == buf and each != idx]
-        if any(_along(each, loop) for each in moved) and all(
+        if any(moves(each, loop, len(each) - 1) for each in moved) and all(
             apart(proc, idx, other) for other in others
         ):
             found.append((buf, idx))
     return found
-
-
-def _along(idx: tuple[q.Affine, ...], loop: q.For) -> bool:
-    """Whether neighbouring iterations have neighbouring elements."""
-    rest = (*idx[:-1], idx[-1] - q.as_affine(loop.iter))
-    return not any(loop.iter in q.expr_vars(index) for index in rest)
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
