@@ -71,7 +71,7 @@ class _Contender:
                     f"no function {what['name']} in {what['path']}"
                     f"{did_you_mean(what['name'], [n for n in found if n[0] != '_'])}"
                 )
-            function = partial(partial, found[what["name"]])
+            function = partial(partial, found[what["name"]])  # of the arrays: a call with them
         else:
             function = getattr(importlib.import_module(what["path"]), what["name"])
         return lambda: function(*self.arrays.arrays)

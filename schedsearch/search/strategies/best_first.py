@@ -166,7 +166,8 @@ class _Promises:
     """
 
     def __init__(self) -> None:
-        self._shown: dict[Node, tuple[dict[Node, float], int]] = {}  # by child; by how many below
+        self._shown: defaultdict[Node, dict[Node, float]] = defaultdict(dict)  # by child
+        self._below: Counter[Node] = Counter()  # how many are measured
 
     def of(self, node: Node) -> float:
         if node.value is not None:
@@ -174,17 +175,17 @@ class _Promises:
         if node.parent is None:
             return 0.0
         promised = self.of(node.parent) + TRUST * node.predicted - UNMEASURED_FEE
-        shown, children = self._shown.get(node, ({node: promised}, 0))
-        most = max(shown.values())
-        return max(most, promised + (most - promised) * children / (1 + children))
+        if node not in self._shown:
+            return promised
+        most, below = max(self._shown[node].values()), self._below[node]
+        return max(most, promised + (most - promised) * below / (1 + below))
 
     def learn(self, node: Node) -> Node:
         """Take in the value of a measured node. Returns the highest node that it says something
         of: the node itself, or the last of the unmeasured ones above it."""
         while (parent := node.parent) is not None and parent.value is None:
-            left = self.of(node) - TRUST * max(node.predicted, 0.0)
-            shown, children = self._shown.get(parent, ({}, 0))
-            self._shown[parent] = shown | {node: left}, children + 1
+            self._shown[parent][node] = self.of(node) - TRUST * max(node.predicted, 0.0)
+            self._below[parent] += 1
             node = parent
         return node
 
