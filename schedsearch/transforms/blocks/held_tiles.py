@@ -27,7 +27,8 @@ class Ways:
     panel, instead of a nest of their own. `whole`: masked registers are loaded whole where arrays
     have the elements. `spare`: their lanes beyond the columns may have any value. `in_order`: what
     compilers unroll is added up as it is written. `once`: masked registers are one each, without a
-    loop over more.
+    loop over more. `held`: operands that tiles use again stay in registers. `unrolled`: rows of
+    such a tile are written out.
     """
 
     inside: bool = False
@@ -36,6 +37,7 @@ class Ways:
     in_order: bool = False
     once: bool = False
     held: bool = False
+    unrolled: bool = False
 
 
 AS_BEFORE = Ways()
@@ -192,6 +194,8 @@ class HeldTiles:
             yield from use_instruction(p, path, width, counted=False, in_order=self.in_order)
             if held.taps is not None:
                 yield from p.do("unroll_loop", held.taps)
+            elif self.ways.unrolled:  # gcc unrolls up to 200 instructions, those of indices too
+                yield from p.do("unroll_loop", held.columns.tile[0])
         elif panel:
             yield from self._dots(held, panel)
         elif nest.converted or not nest.instruction or self.in_order:

@@ -19,6 +19,21 @@ computed beside them in their innermost loop. Proposed where temporaries stand i
 way, the sum's own or others (`total` in `out[i, d] = out[i, d] / total`), and where each of two
 operands is used for several elements of the result: other sums take as long as their loads.
 
+With `batched` the sum has the loops around these as well that one of its operands does not depend
+on, if what is stored in them is as large as the temporaries become: an operand that is packed or in
+cache serves all sequences of a batch.
+
+```
+for b in seq(0, c):                        t: f32[c, n, m]
+    for i in seq(0, n):                    ...
+        for j in seq(0, m):                for b in seq(0, c):
+            t: f32                             for i in seq(0, n):
+            ...                      ->            for j in seq(0, m):
+                t += x[b, i, k] * w[j, k]              for k in seq(0, p):
+            y[b, i, j] = relu(t)                           t[b, i, j] += x[b, i, k] * w[j, k]
+                                           ...
+```
+
 With `late` the sum comes after everything else in its loops, where that overwrites elements of the
 result that the sum does not add to yet:
 
@@ -40,10 +55,11 @@ own dimensions first: the four gates of a cell are arrays then, not quarters of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import inf
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.ranges import Ranges, bind_loops, bounds, ranges_of_args
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import element_bits, lanes, next_path, shifted
@@ -79,7 +95,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for found in _sums(proc):
         width = lanes(target, element_bits((found.stmt,)))
         short = any(_is_short(each, width) for each in found.temporaries)
-        yield found.stmt, {"short": width} if short else {}
+        args: dict[str, ArgValue] = {"short": width} if short else {}
+        if _batched(proc, found) is not None:
+            yield found.stmt, {**args, "batched": True}
+        yield found.stmt, args
     for stmt in q.walk(proc.body):
         if isinstance(stmt, q.Reduce) and _continued(proc, stmt) is not None:
             yield stmt, {"late": True}
@@ -96,6 +115,44 @@ def _sums(proc: q.Proc) -> Iterator[_Sum]:
         temporaries = tuple(_in_the_way(stmt, loops[: len(loops) - whole]))
         if temporaries and _expandable(temporaries, loops, ranges):
             yield _Sum(stmt, loops, whole, temporaries)
+
+
+def _batched(proc: q.Proc, found: _Sum) -> _Sum | None:
+    """A sum with the loops around its own that one of its operands does not depend on, and in which
+    something is stored that is as large as its temporaries become; None if there are none."""
+    loops = found.loops
+    around = loops_around(proc, loops[0], before=inf)
+    for loop in takewhile(lambda each: _shares(found.stmt, each), around):
+        loops = (loop, *loops)
+    temporaries = tuple(_in_the_way(found.stmt, loops[: len(loops) - found.whole]))
+    if loops == found.loops or not _as_large(loops, temporaries):
+        return None
+    ranges = bind_loops(ranges_of_args(proc), proc.body)
+    if not _expandable(temporaries, loops, ranges):
+        return None
+    return replace(found, loops=loops, temporaries=temporaries)
+
+
+def _shares(stmt: q.Assign | q.Reduce, loop: q.For) -> bool:
+    """Whether all iterations of a loop read one of the arrays of a sum alike, as the loop found it."""
+    changed = {each.buf for each in q.walk(loop.body) if isinstance(each, q.Assign | q.Reduce)}
+    return any(
+        each.idx and each.buf not in changed and loop.iter not in q.expr_vars(each)
+        for each in reads(stmt.rhs)
+    )
+
+
+def _as_large(loops: Sequence[q.For], temporaries: Sequence[q.Alloc]) -> bool:
+    """Whether something else is stored for every iteration of the loops around the temporaries."""
+    deepest = max((len(each.path) for each in temporaries), default=0)
+    wanted = {loop.iter for loop in loops if len(loop.path) < deepest}
+    local = {each.buf for each in q.walk(loops[0].body) if isinstance(each, q.Alloc)}
+    return any(
+        isinstance(each, q.Assign | q.Reduce)
+        and each.buf not in local
+        and wanted <= frozenset().union(*map(q.expr_vars, each.idx))
+        for each in q.walk(loops[0].body)
+    )
 
 
 def _is_short(temporary: q.Alloc, width: int) -> bool:
@@ -203,6 +260,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield from _later(ast, path)
         return
     found = next((each for each in _sums(ast) if each.stmt.path == path), None)
+    if found is not None and args.get("batched", False) is True:
+        found = _batched(ast, found)
     if found is None:
         raise RewriteError("there is no such sum that temporaries keep with others")
     p = Cursors((yield None))

@@ -72,7 +72,9 @@ for i in seq(0, 512):                             held: f32[10, 1, 16] @ VEC_F32
 ```
 
 With `held` an operand that all rows of a tile use is loaded once for them: gcc reads it from memory
-for each, and every other vector of an array that is not aligned lies in two cache lines.
+for each, and every other vector of an array that is not aligned lies in two cache lines. With
+`unrolled` the rows of such a tile are written out: compilers unroll up to a limit that the length of
+indices counts for, and keep the tile in memory beyond it.
 
 With `spare` masked registers may hold anything beyond the columns, where nothing stores that. With
 `in_order` compilers add few steps up as they are written, where the tile has sums enough. With
@@ -183,7 +185,7 @@ def _completed(
     if (nest.reductions[-1].extent or inf) <= FEW_STEPS and "slide" not in args:
         found["in_order"] = True
     if args["tile_rows"] > 1 and not (narrow or "bytes" in args or "slide" in args):
-        found["held"] = True
+        found["held"] = found["unrolled"] = True
     return found
 
 
@@ -245,7 +247,7 @@ def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
 
 def ways_of(args: Args, inside: bool) -> Ways:
     """The ways that arguments ask for."""
-    names = ("whole", "spare", "in_order", "once", "held")
+    names = ("whole", "spare", "in_order", "once", "held", "unrolled")
     return Ways(inside, *(args.get(name, False) is True for name in names))
 
 
