@@ -167,6 +167,15 @@ class HeldTiles:
             yield from use_instruction(self.p, self.p.path(held.first), lanes, counted=False)
         yield from self._masked(held, panel) if held.columns.masked else self._whole(held, panel)
 
+    def write_out(self, tiles: Sequence[HeldTile]) -> Steps:
+        """Unroll the rows of tiles whose operands are held: gcc unrolls up to 200 instructions, those
+        of indices too. Tiles may be in one loop."""
+        wanted = [each for each in tiles if each.operands and each.taps is None]
+        rows = {self.p.path(each.columns.tile[0]) for each in wanted if self.ways.unrolled}
+        found = [stmt.path for stmt in q.walk(self.p.ast.body) if stmt.path in rows]
+        for loop in reversed(found):
+            yield from self.p.do("unroll_loop", At(loop))
+
     def _masked(self, held: HeldTile, panel: str) -> Steps:
         p, width, body = self.p, held.columns.width, held.columns.tile[-1]
         loops = [held.load, held.store] if panel else [held.load, body, held.store]
@@ -194,8 +203,6 @@ class HeldTiles:
             yield from use_instruction(p, path, width, counted=False, in_order=self.in_order)
             if held.taps is not None:
                 yield from p.do("unroll_loop", held.taps)
-            elif self.ways.unrolled:  # gcc unrolls up to 200 instructions, those of indices too
-                yield from p.do("unroll_loop", held.columns.tile[0])
         elif panel:
             yield from self._dots(held, panel)
         elif nest.converted or not nest.instruction or self.in_order:
