@@ -65,6 +65,23 @@ def test_rows_shorter_than_a_register_become_arrays(tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES["gates"], [after], sizes, tmp_path)
 
 
+@pytest.mark.normal
+def test_a_batch_shares_what_its_sums_do_not_depend_on(tmp_path: Path) -> None:
+    original = PROCEDURES["dense_of_batch"]
+    first, second = ISOLATE.rewrites(mirror(original), TARGET)
+    assert (first.args, second.args) == ((("batched", True),), ())
+    after = isolated("dense_of_batch", batched=True)
+    _, nest, _ = (s for s in after[1].ast.body if isinstance(s, q.For))
+    assert len([s for s in q.walk((nest,)) if isinstance(s, q.For)]) == 4
+    sizes = [{"c": 1, "n": 1, "m": 1, "p": 1}, {"c": 3, "n": 5, "m": 18, "p": 3}]
+    assert_same_meaning(original, [after, isolated("dense_of_batch")], sizes, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["dense_of_others", "dense_then_summed", "dense_of_changing"])
+def test_a_batch_stays_where_nothing_is_shared_or_temporaries_would_be_larger(name: str) -> None:
+    assert [each.args for each in ISOLATE.rewrites(mirror(PROCEDURES[name]), TARGET)] == [()]
+
+
 def test_sums_that_use_each_operand_once_stay() -> None:
     assert not list(ISOLATE.rewrites(mirror(PROCEDURES["norms"]), TARGET))
     assert not list(ISOLATE.rewrites(mirror(PROCEDURES["both"]), TARGET))

@@ -163,6 +163,18 @@ def test_blocks_of_all_sums_have_their_first_values(tmp_path: Path) -> None:
     assert_exact(original, blocked, [{}], tmp_path)
 
 
+def test_rows_of_a_tile_are_written_out(tmp_path: Path) -> None:
+    """Compilers would unroll its loop up to a limit, and keep the tile in memory beyond it."""
+    original = PROCEDURES["product"]
+    meaning = mirror(original)
+    rewrite = next(r for r in BLOCK.rewrites(meaning, TARGET) if r.arg("tile_rows") > 2)
+    as_before = with_args(rewrite, unrolled=False)
+    blocked = [apply(original, meaning, each) for each in (rewrite, as_before)]
+    calls = [sum(isinstance(s, q.Call) for s in q.walk(mirror(each).body)) for each in blocked]
+    assert calls[0] - calls[1] >= rewrite.arg("tile_rows") - 1
+    assert_exact(original, blocked, SIZES["product"], tmp_path)
+
+
 @pytest.mark.parametrize(
     ("args", "reason"),
     [

@@ -168,8 +168,8 @@ class HeldTiles:
         yield from self._masked(held, panel) if held.columns.masked else self._whole(held, panel)
 
     def write_out(self, tiles: Sequence[HeldTile]) -> Steps:
-        """Unroll the rows of tiles whose operands are held: gcc unrolls up to 200 instructions, those
-        of indices too. Tiles may be in one loop."""
+        """Unroll the rows of tiles whose operands are held: gcc unrolls up to 200 instructions,
+        those of indices too. Tiles may be in one loop."""
         wanted = [each for each in tiles if each.operands and each.taps is None]
         rows = {self.p.path(each.columns.tile[0]) for each in wanted if self.ways.unrolled}
         found = [stmt.path for stmt in q.walk(self.p.ast.body) if stmt.path in rows]

@@ -64,6 +64,63 @@ def dense(n: size, m: size, p: size, x: f32[n, p], w: f32[m, p], b: f32[m], y: f
 
 
 @proc
+def dense_of_batch(
+    c: size, n: size, m: size, p: size, x: f32[c, n, p], w: f32[m, p], b: f32[m], y: f32[c, n, m]
+):
+    for e in seq(0, c):
+        for i in seq(0, n):
+            for j in seq(0, m):
+                t: f32
+                t = b[j]
+                for k in seq(0, p):
+                    t += x[e, i, k] * w[j, k]
+                y[e, i, j] = relu(t)
+
+
+@proc
+def dense_of_others(
+    c: size, n: size, m: size, p: size, x: f32[c, n, p], w: f32[c, m, p], y: f32[c, n, m]
+):
+    for e in seq(0, c):
+        for i in seq(0, n):
+            for j in seq(0, m):
+                t: f32
+                t = 0.0
+                for k in seq(0, p):
+                    t += x[e, i, k] * w[e, j, k]
+                y[e, i, j] = relu(t)
+
+
+@proc
+def dense_then_summed(
+    c: size, n: size, m: size, p: size, x: f32[c, n, p], w: f32[m, p], y: f32[n, m]
+):
+    for e in seq(0, c):
+        for i in seq(0, n):
+            for j in seq(0, m):
+                t: f32
+                t = 0.0
+                for k in seq(0, p):
+                    t += x[e, i, k] * w[j, k]
+                y[i, j] += relu(t)
+
+
+@proc
+def dense_of_changing(
+    c: size, n: size, m: size, p: size, x: f32[c, n, p], w: f32[m, p], y: f32[c, n, m]
+):
+    for e in seq(0, c):
+        for i in seq(0, n):
+            for j in seq(0, m):
+                t: f32
+                t = 0.0
+                for k in seq(0, p):
+                    t += x[e, i, k] * w[j, k]
+                y[e, i, j] = relu(t)
+        w[0, 0] = y[e, 0, 0]
+
+
+@proc
 def weighted_mean(n: size, m: size, p: size, s: f32[n, m], v: f32[m, p], out: f32[n, p]):
     for i in seq(0, n):
         row: f32[m]

@@ -15,9 +15,9 @@ for i in seq(0, 62):                          for i in seq(0, 62):
 Each nest (`MAX_NESTS` at most) gets the block of the analytic model with the largest tile, and so
 do its edges. With `beside` tiles have the last columns of short loops beside them, and of all tiles
 those that cost least are chosen (`tile_costs`); without it, as in older traces, the largest.
-`spare`, `in_order`, `once` and `unrolled` are those of `register_block`. With `held` operands that tiles use
-again stay in registers, for all rows or, where a tile waits for loads, for all taps of a filter;
-tiles stay for more steps, and loops of unknown length may be short.
+`spare`, `in_order`, `once` and `unrolled` are those of `register_block`. With `held` operands that
+tiles use again stay in registers, for all rows or, where a tile waits for loads, for all taps of a
+filter; tiles stay for more steps, and loops of unknown length may be short.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
@@ -57,9 +57,8 @@ REUSED = 16
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
     if any(_blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True)):
-        names = ("whole", "first", "beside", "spare", "in_order", "composed", "once", "held")
-        names = (*names, "unrolled")
-        ways = dict.fromkeys(names, True)
+        names = "whole first beside spare in_order composed once held unrolled"
+        ways = dict.fromkeys(names.split(), True)
         yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
 
 

@@ -73,8 +73,8 @@ for i in seq(0, 512):                             held: f32[10, 1, 16] @ VEC_F32
 
 With `held` an operand that all rows of a tile use is loaded once for them: gcc reads it from memory
 for each, and every other vector of an array that is not aligned lies in two cache lines. With
-`unrolled` the rows of such a tile are written out: compilers unroll up to a limit that the length of
-indices counts for, and keep the tile in memory beyond it.
+`unrolled` the rows of such a tile are written out: compilers unroll up to a limit that indices
+count for, and keep the tile in memory beyond it.
 
 With `spare` masked registers may hold anything beyond the columns, where nothing stores that. With
 `in_order` compilers add few steps up as they are written, where the tile has sums enough. With
