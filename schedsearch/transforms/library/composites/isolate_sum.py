@@ -134,7 +134,7 @@ def _batched(proc: q.Proc, found: _Sum) -> _Sum | None:
 
 
 def _shares(stmt: q.Assign | q.Reduce, loop: q.For) -> bool:
-    """Whether all iterations of a loop read one of the arrays of a sum alike, and none writes it."""
+    """Whether all iterations of a loop read one of a sum's arrays alike, and none writes it."""
     changed = {each.buf for each in q.walk(loop.body) if isinstance(each, q.Assign | q.Reduce)}
     return any(
         each.idx and each.buf not in changed and loop.iter not in q.expr_vars(each)
