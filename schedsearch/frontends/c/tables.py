@@ -15,7 +15,7 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph
 from schedsearch.frontends.c.c_types import CType
-from schedsearch.frontends.c.declarations import names_in, walk
+from schedsearch.frontends.c.trees import names_in, walk
 
 MOST_UNROLLED = 64
 """Iterations of a loop that is written out."""
