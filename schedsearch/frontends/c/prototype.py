@@ -90,18 +90,19 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
         raise UserError(
             f"{own.name}: the kernel has the name of the function that calls it; rename one of them"
         )
-    sizes, declared, passed = [], ["void *"], ["NULL"]
-    given = lowered.parameters[: len(own.parameters)]
+    count = len(own.parameters)
+    sizes, declared, passed = [], [""] * count, [""] * count
+    given = [lowered.parameters[at] for at in lowered.order or range(count)]
     for name, theirs, scalar in zip(own.parameters, given, own.scalars, strict=True):
+        at = lowered.parameters.index(theirs)
         kind = _types(lowered)[theirs]
         if kind == "size":
             sizes.append(name)
-            declared.append("int_fast32_t")
-            passed.append(name)
+            declared[at], passed[at] = "int_fast32_t", name
         else:
             const = "" if theirs in lowered.outputs else "const "
-            declared.append(f"{const}{ELEMENT_TYPES[kind].c} *")
-            passed.append(f"({declared[-1]}){'&' if scalar else ''}{name}")
+            declared[at] = f"{const}{ELEMENT_TYPES[kind].c} *"
+            passed[at] = f"({declared[at]}){'&' if scalar else ''}{name}"
     if own.result:
         declared.append(f"{ELEMENT_TYPES[_types(lowered)[lowered.parameters[-1]]].c} *")
         passed.append(f"({declared[-1]})&{_RESULT}")
@@ -109,9 +110,9 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
     facts += [_in_c(each, given, own.parameters) for each in lowered.asserts]
     lines = ["#include <stddef.h>", "#include <stdint.h>", "#include <stdio.h>"]
     lines += ["#include <stdlib.h>", "", *filter(None, [own.types])]
-    lines += [f"void {lowered.name}({', '.join(declared)});"]
+    lines += [f"void {lowered.name}({', '.join(['void *', *declared])});"]
     arguments = ", ".join(own.parameters)
-    body = [f"    {lowered.name}({', '.join(passed)});"]
+    body = [f"    {lowered.name}({', '.join(['NULL', *passed])});"]
     if facts:
         body = [f"    if ({' && '.join(facts)}) {{", f"    {body[0]}", "    } else {"]
         if otherwise:

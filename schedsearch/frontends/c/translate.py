@@ -70,6 +70,17 @@ def _extent(
     return found, graph.Array(name, c_types.element(symbol.type), shape)
 
 
+def _sizes_first(own: list[q.Var | graph.Array]) -> list[q.Var | graph.Array]:
+    """Exo declares sizes before the arrays that have them; C need not."""
+    known: set[q.Atom] = set()
+    for each in own:
+        if isinstance(each, q.Var):
+            known.add(each)
+        elif any(var not in known for extent in each.shape for var in q.expr_vars(extent)):
+            return sorted(own, key=lambda one: isinstance(one, graph.Array))
+    return own
+
+
 class _Translation(Statements):
     """The translation of one function."""
 
@@ -133,13 +144,16 @@ class _Translation(Statements):
                     c_types.element(self.open[decl.name].type),
                     (q.Affine(1), *self.open[decl.name].inner),
                 )
+        own = [order[each.name] for each in decls]
+        parameters_ = _sizes_first(own)
         self.program = graph.Program(
             name,
-            (*(order[each.name] for each in decls), *results),
+            (*parameters_, *results),
             narrowed(tuple(body)),
             self.kept_asserts(),
             self.file.path,
             bounded=True,
+            order=() if parameters_ == own else tuple(map(parameters_.index, own)),
         )
         if not self.program.written & set(self.program.parameters) and not self.needs:
             raise self.refusal(
