@@ -29,6 +29,8 @@ def i32(*shape: int) -> Any:
     return RNG.integers(-10000, 10000, shape).astype(np.int32)
 
 
+EDGES = np.array([0, 1, -1, 2, -2, 3, -3, 2**31 - 1, -(2**31), -(2**31) + 1, 5, -7], np.int32)
+
 WILD: dict[str, tuple[str, Make]] = {
     # -- BLAS-like -----------------------------------------------------------------------------
     "saxpy": (
@@ -456,5 +458,129 @@ WILD: dict[str, tuple[str, Make]] = {
              #pragma omp parallel for simd
              for (int i = 0; i < n; i++) o[i] = (1 - t) * a[i] + t * b[i]; }""",
         lambda n: [n, f32(n), f32(n), np.float32(0.25), f32(n)],
+    ),
+    # -- what C's integers do ------------------------------------------------------------------
+    "signs": (
+        """void f(int n, const int x[n], int y[n], int z[n]) {
+             for (int i = 0; i < n; i++) {
+               y[i] = x[i] / 3 + 10 * (x[i] % 3) + 7 * (x[i] >> 2) + (x[i] & 7) + (x[i] & -8);
+               y[i] += x[i] / -5 + 3 * (x[i] % -5) + (x[i] << 3) + ~x[i] - (-x[i]) / 4;
+               z[i] = x[i] / 7 * 1000003 + (15 & x[i]) - (x[i] >> 31) + x[i] / 2147483647;
+               z[i] /= 3; z[i] %= 1000; z[i] <<= 2; z[i] >>= 1; z[i] &= 0xff; } }""",
+        lambda n: [n, np.resize(EDGES, n), i32(n), i32(n)],
+    ),
+    "narrow signs": (
+        """#include <stdint.h>
+           void f(int n, int8_t *a, uint8_t *b, uint16_t *c, int *d) {
+             while (n--) {
+               *d++ = (*a >> 1) + (*a + 1) / 2 + (uint8_t)(*a - *b) + (*b >> 3) + (*c >> 5) % 9
+                    + (int8_t)(*b + 100) / 3 + (*a & 3) + ~*b + (uint8_t)~*b + *c / 1000;
+               *a = *a / 3 << 1; *b = (*b + 1) >> 1; *c &= 0x7f;
+               a++; b++; c++; } }""",
+        lambda n: [
+            n,
+            RNG.integers(-128, 128, n).astype("i1"),
+            u8(n),
+            RNG.integers(0, 65536, n).astype("u2"),
+            i32(n),
+        ],
+    ),
+    "counters after loops": (
+        """void f(int n, int m, int k[12], double *x) {
+             int i = 0, j = n, t;
+             while (i < n) { x[i++] += 1; }
+             k[0] = i;
+             while (j--) x[j] *= 2;
+             k[1] = j;
+             for (t = n; t-- > 0;) x[t] += t;
+             k[2] = t;
+             for (i = 0, j = m; i < j; i += 2, --j) x[0] += i * j;
+             i = n; do { x[--i] -= 1; } while (i > 0);
+             k[3] = i;
+             i = m; while (--i) x[0] *= 1.5;
+             k[4] = i;
+             for (i = n - 1; i >= 0; i -= 3) x[i] += 0.25;
+             for (i = 0; i < n; i++) { x[i] -= 3; i++; }
+             t = m; for (i = 0; i < t; i++) { t--; x[0] += 1; }
+             for (i = 0; ; i++) { if (i >= n || i > 5) break; x[i] *= 1.25; }
+             i = 0; while (1) { if (i == n) break; x[i] += 0.5; i++; }
+             k[5] = i; k[6] = m; m -= 1; k[7] = m; } """,
+        lambda n: [n, n + 3, i32(12), f64(n)],
+    ),
+    "pointers either way": (
+        """void f(int n, int m, double *a, double *b, double (*c)[m], double s) {
+             double *p = a + n * m, *q = b;
+             while (p != a) *--p *= 2;
+             for (p = a; p < a + n * m; p += m) { q = b; for (int j = 0; j < m; j++) *q++ += p[j]; }
+             for (int i = 0; i < n; ++i, ++c) (*c)[m - 1] = c[0][0] + s;
+             q = b + m; q--; *q-- += 1; if (m > 1) *q = 3;
+             p = &a[(n - 1) * m];
+             for (int i = n; i > 0; i--, p -= m) { double *r = p; int j = m;
+               do { *r = *r + b[0]; r++; } while (--j); }
+             s *= 2; *a = s; } """,
+        lambda n: [n, n + 1, f64(n, n + 1), f64(n + 1), f64(n, n + 1), 0.5],
+    ),
+    "unsigned counters": (
+        """#include <stddef.h>
+           void f(size_t n, unsigned m, double *x, float *y, int k[4], const double *z) {
+             for (size_t i = n; i--;) x[i] += 1;
+             for (unsigned i = 0; i < m; ++i) y[m - 1 - i] *= i;
+             size_t at = 0;
+             for (unsigned r = 0; r < m; r++, at += n) y[r] += z[at + n - 1];
+             for (size_t i = 0; i + 1 < n; i += 2) x[i] -= x[i + 1];
+             while (m-- > 1) k[0] += 1;
+             unsigned long half = n >> 1, rest = n & 1, even = n & ~1ul;
+             for (size_t i = 0; i < half; i++) x[i] += x[even - 1 - i];
+             for (size_t i = even; i < n; i++) x[i] = rest; k[1] = (int)half; }""",
+        lambda n: [n, n + 2, f64(n), f32(n + 2), i32(4), f64(n + 2, n)],
+    ),
+    "products of sizes": (
+        """void f(int n, int m, double *x, int k[6], double y[m][n]) {
+             int area = n * m, rows = n - 1;
+             const double scale = 1.0 / area, other = (double)(n * m * 3) / (m * m);
+             for (int i = 0; i < area; i++) { x[i] = x[i] * scale + i; }
+             for (int i = 0; i < n * m; i++) x[i] += y[i % m][i / m] * other;
+             for (int i = 0; i < (n + 1) * m; i += 1) x[0] += 1;
+             for (int i = 0; i < rows * m; ++i) x[i] -= x[i + m];
+             k[0] = area; k[1] = area * 2 - n; k[2] = (n + m) * n; k[3] = -(n * m);
+             int left = 4 * n; while (left > 0) { left -= 4; x[left / 4] *= 0.5; } }""",
+        lambda n: [n + 1, n + 2, f64((n + 1) * (n + 2)), i32(6), f64(n + 2, n + 1)],
+    ),
+    "ends of branches": (
+        """static int kind(int i, double v) {
+             if (i < 2) return 0;
+             if (v > 0) { if (v > 1) return 3; else return 2; }
+             return 1; }
+           static double total(const double *v, int n) {
+             double s = 0;
+             if (n < 3) return -1;
+             for (int i = 0; i < n; i++) { if (v[i] < 0) continue; s += v[i]; }
+             if (s > 2) return 2;
+             return s; }
+           double f(int n, const double *x, double *y) {
+             for (int i = 0; i < n; i++) {
+               if (i == 1) { y[i] = 5; continue; } else if (i == 2) continue;
+               if (x[i] > 1) { y[i] += 1; continue; }
+               if (x[i] < -1) continue; else { y[i] -= 1; }
+               y[i] *= kind(i, x[i]) + total(x, i + 1); }
+             if (x[0] > 1) return -1;
+             if (n < 4) { return 3; }
+             double t = total(y, n);
+             if (t > 10) { t -= 1; return t; }
+             return t * 2; }""",
+        lambda n: [n, f64(n), f64(n)],
+    ),
+    "memory": (
+        """#include <string.h>
+           void f(int n, int m, double a[n][m], float *b, const float *c, unsigned char *d) {
+             double t[3][2];
+             memset(t, 0, sizeof t);
+             memcpy(b, c, sizeof(float) * n * m);
+             memset(&b[m], 0, m * sizeof *b);
+             memset(a[n - 1], 0, m * sizeof(a[0][0]));
+             memset(d, 0, n);
+             if (n > 2) memcpy(b, c + m, (n - 2) * m * sizeof(*c));
+             t[1][1] += 1; a[0][0] = t[1][1] + t[2][0] + sizeof(double) + sizeof t[0]; }""",
+        lambda n: [n + 1, n + 2, f64(n + 1, n + 2), f32(n + 1, n + 2), f32(n + 1, n + 2), u8(n + 1)],
     ),
 }

@@ -13,7 +13,14 @@ from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
 from schedsearch.frontends.c import tables
 from schedsearch.frontends.c.affine import conditions
-from schedsearch.frontends.c.affine.linear import Polynomial, polynomial, product, simplest
+from schedsearch.frontends.c.affine.linear import (
+    Polynomial,
+    common,
+    polynomial,
+    product,
+    simplest,
+    without,
+)
 from schedsearch.frontends.c.arithmetic import Whole
 from schedsearch.frontends.c.branches import either_block
 from schedsearch.frontends.c.c_types import LONG
@@ -173,17 +180,21 @@ class Loops(Changes):
             symbol = self.named(name)
             if not isinstance(symbol, Variable) or symbol not in moves.by:
                 continue
-            by = moves.by[symbol].affine
-            if by is None or not by.is_const or not 0 < abs(by.const) < 2**31:
+            by, first, var = moves.by[symbol], moves.before[symbol], graph.fresh(name)
+            if by == Polynomial(()):
                 continue
-            first = moves.before[symbol]
-            var = graph.fresh(name)
-            if isinstance(symbol, Number) and isinstance(first, q.Affine):
-                return Range(name, var, symbol, first, by.const)
+            step = by.affine.const if by.affine is not None and by.affine.is_const else 0
+            others = any(self.named(each) in moves.by for each in names if each != name)
+            if isinstance(symbol, Number):
+                if not 0 < abs(step) < 2**31:
+                    continue
+                if isinstance(first, q.Affine) and (abs(step) == 1 or not others):
+                    return Range(name, var, symbol, first, step)
             return Range(name, var, None, q.Affine(), 1)
         for name in names:
             symbol = self.named(name)
-            if isinstance(symbol, Data) and name in changed and not symbol.type.floating:
+            data = isinstance(symbol, Data) and name in changed
+            if data and (node.word == "for" or not symbol.type.floating):
                 raise self.refusal(
                     node, f"loop variable {name}", "it is no local integer", "declare it as int"
                 )
@@ -251,15 +262,19 @@ class Loops(Changes):
             self.numbers[found.own] = here
         self._set_to(moves, found, found.times)
         self.place = place.with_facts(*known)
+        ends: list[q.Affine] = []
         try:
-            ends = [self._end(each, found) for each in parts]
+            for part in parts:  # each is computed where those before it hold
+                end = self._end(part, found)
+                if isinstance(end, Flat) and len(parts) == 1:
+                    return end
+                if not isinstance(end, q.Affine):
+                    break
+                ends.append(end)
+                self.place = self.place.with_facts(end - here if up else here - end)
         finally:
             self.place = place
-        if len(ends) == 1 and isinstance(ends[0], Flat):
-            return ends[0]
-        for part, end in zip(parts, ends, strict=True):
-            if isinstance(end, q.Affine):
-                continue
+        if len(ends) < len(parts):
             raise self.refusal(
                 part if part.coord is not None else node,
                 f"condition of the loop over {found.name}",
@@ -267,10 +282,9 @@ class Loops(Changes):
                 f"write `{found.name} {'<' if up else '>='} bound`; what depends on data goes into "
                 "an `if`",
             )
-        return [each for each in ends if isinstance(each, q.Affine)]
+        return ends
 
     def _end(self, node: Any, found: Range) -> q.Affine | Flat | None:
-        var, up = found.var, found.step > 0
         sides = self._sides(node)
         if sides is None:
             return None
@@ -279,15 +293,27 @@ class Loops(Changes):
         if not isinstance(a, q.Affine) or not isinstance(b, q.Affine):
             assert isinstance(a, Whole)
             assert isinstance(b, Whole)
-            begins = found.first == q.Affine() and found.step == 1
-            bound = polynomial(b).plus(polynomial(a), -1).plus(Polynomial.of(found.here), 1)
-            product_ = flat(bound) if begins and op in ("<", "!=") else None
-            own = product_ is None or any(q.mentions(each, var) for each in product_.extents)
-            return None if own else product_
+            span = polynomial(a).plus(polynomial(b), -1)
+            factor = common(span)
+            if all(self.holds(q.as_affine(each) - 1) for each in factor):
+                span = without(span, factor)
+            less = simplest(span)
+            if isinstance(less, q.Affine):
+                sides = Operand(LONG, less), Operand(LONG, q.Affine())
+                return self._bound(op, *sides, node, found)
+            return _flat(op, less, found)
+        return self._bound(op, left, right, node, found)
+
+    def _bound(
+        self, op: str, left: Operand, right: Operand, node: Any, found: Range
+    ) -> q.Affine | None:
+        var, up = found.var, found.step > 0
         if op != "!=":
             condition = self.compared(op, left, right, node)
             return last(condition, var, up) if isinstance(condition, q.BinOp) else None
-        span = a - b
+        assert isinstance(left.value, q.Affine)
+        assert isinstance(right.value, q.Affine)
+        span = left.value - right.value
         coefficient = span.coefficient(var)
         rest = span - found.here.scaled(coefficient)
         if abs(coefficient) != 1 or abs(found.step) != 1 or q.mentions(rest, var):
@@ -413,6 +439,17 @@ class Loops(Changes):
         condition = conditions.compared("<", loop.lo, loop.hi)
         assert not isinstance(condition, bool)
         return [graph.If(condition, (loop,), (), loop.line)]
+
+
+def _flat(op: str, span: Polynomial, found: Range) -> Flat | None:
+    """What `span op 0` says of a variable that counts from 0."""
+    coefficient = span.part(()).coefficient(found.var)
+    upper = {1: ("<", "!="), -1: (">", "!=")}.get(coefficient, ())
+    if found.first != q.Affine() or found.step != 1 or op not in upper:
+        return None
+    own = flat(Polynomial.of(found.here).plus(span, -coefficient))
+    extents = () if own is None else own.extents
+    return None if any(q.mentions(each, found.var) for each in extents) else own
 
 
 def _is_small(row: q.Affine) -> bool:

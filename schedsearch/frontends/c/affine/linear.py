@@ -109,6 +109,29 @@ def simplest(value: Polynomial) -> q.Affine | Polynomial:
     return value if found is None else found
 
 
+def common(value: Polynomial) -> Monomial:
+    """The sizes that are factors of all parts."""
+    monomials = [list(monomial) for monomial, _ in value.parts]
+    found = []
+    for atom in monomials[0] if monomials else ():
+        if all(atom in each for each in monomials):
+            found.append(atom)
+            for each in monomials[1:]:
+                each.remove(atom)
+    return tuple(found)
+
+
+def without(value: Polynomial, factor: Monomial) -> Polynomial:
+    """A polynomial divided by a factor of all its parts."""
+    parts = []
+    for monomial, part in value.parts:
+        rest = list(monomial)
+        for atom in factor:
+            rest.remove(atom)
+        parts.append((tuple(rest), part))
+    return Polynomial(tuple(parts))
+
+
 def product(a: Polynomial, b: Polynomial, sizes: frozenset[q.Var]) -> Polynomial | None:
     """None if neither is made of sizes alone."""
     for left, right in ((a, b), (b, a)):
