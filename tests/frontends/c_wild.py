@@ -581,6 +581,13 @@ WILD: dict[str, tuple[str, Make]] = {
              memset(d, 0, n);
              if (n > 2) memcpy(b, c + m, (n - 2) * m * sizeof(*c));
              t[1][1] += 1; a[0][0] = t[1][1] + t[2][0] + sizeof(double) + sizeof t[0]; }""",
-        lambda n: [n + 1, n + 2, f64(n + 1, n + 2), f32(n + 1, n + 2), f32(n + 1, n + 2), u8(n + 1)],
+        lambda n: [
+            n + 1,
+            n + 2,
+            f64(n + 1, n + 2),
+            f32(n + 1, n + 2),
+            f32(n + 1, n + 2),
+            u8(n + 1),
+        ],
     ),
 }

@@ -42,7 +42,7 @@ class Arithmetic(Scopes):
         return graph.Cast(graph.Count(value, "i32"), element)
 
     def _made(self, kind: CType, value: Polynomial, element: str) -> graph.Value:
-        """A sum of products of sizes. In double a product of two is rounded once, as C rounds it."""
+        """A sum of products of sizes. In double a product of two is rounded once, as C does it."""
         if kind == INT:
             element = "i32"
         elif element != "f64" or not numbers.is_of_two(value):
@@ -179,12 +179,10 @@ class Arithmetic(Scopes):
             affine = self._affine_binary(op, a, b, node)
             if affine is not None:
                 return Operand(kind, self.in_type(affine, kind, node))
-        assert isinstance(a, Whole)
-        assert isinstance(b, Whole)
         for each in (left, right):
             if isinstance(each.value, Polynomial):
                 self._widened(Operand(kind, each.value), each.type, node)
-        found = self._polynomial_binary(op, polynomial(a), polynomial(b), node)
+        found = self._polynomial_binary(op, polynomial(left.whole), polynomial(right.whole))
         if isinstance(found, Polynomial):
             made = None
             if kind.element is not None and op in numbers.RING:
@@ -194,7 +192,7 @@ class Arithmetic(Scopes):
         return None if found is None else Operand(kind, self.in_type(found, kind, node))
 
     def _polynomial_binary(
-        self, op: str, a: Polynomial, b: Polynomial, node: Any
+        self, op: str, a: Polynomial, b: Polynomial
     ) -> q.Affine | Polynomial | None:
         if op in ("+", "-"):
             return simplest(a.plus(b, 1 if op == "+" else -1))

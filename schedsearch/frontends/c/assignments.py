@@ -86,8 +86,7 @@ class Assignments(Storage):
                 "use sums of sizes and loop variables",
             )
         value = self.converted(value, number.type, node)
-        assert isinstance(value.value, Whole)
-        self.numbers[number] = value.value
+        self.numbers[number] = value.whole
         return [], value
 
     def _unknown(self, number: Number, node: Any) -> NoReturn:
@@ -108,7 +107,7 @@ class Assignments(Storage):
         node: Any,
     ) -> graph.Store:
         kind = old.type
-        assert not isinstance(old.value, q.Affine)
+        assert not isinstance(old.value, Whole)
         line = line_of(node)
         if op and (added := self._added(op, kind, value)) is not None and not self.place.guards:
             return graph.Store(array, (), index, added, add=True, line=line)

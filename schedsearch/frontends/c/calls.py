@@ -219,8 +219,7 @@ class Calls(Truths):
             return value
         if whole and (param.name in self.places or value.type.element is None):
             number = Number(param.name, value.type)
-            assert isinstance(value.value, Whole)
-            self.numbers[number] = value.value
+            self.numbers[number] = value.whole
             return number
         array = graph.Array(param.name, c_types.element(value.type))
         line = param.coord.line

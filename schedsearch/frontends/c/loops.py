@@ -107,7 +107,7 @@ class Loops(Changes):
                 start = self._start(node.name, node.init, node)
                 number = Number(node.name, kind)
                 self.scopes[-1][node.name] = number
-                self.numbers[number] = self.converted(start, kind, node).value
+                self.numbers[number] = self.converted(start, kind, node).whole
                 return []
             case c_ast.Decl(type=c_ast.PtrDecl()) if node.init is not None:
                 cursor = Cursor(node.name, node)
@@ -193,8 +193,11 @@ class Loops(Changes):
             return Range(name, var, None, q.Affine(), 1)
         for name in names:
             symbol = self.named(name)
-            data = isinstance(symbol, Data) and name in changed
-            if data and (node.word == "for" or not symbol.type.floating):
+            if (
+                isinstance(symbol, Data)
+                and name in changed
+                and (node.word == "for" or not symbol.type.floating)
+            ):
                 raise self.refusal(
                     node, f"loop variable {name}", "it is no local integer", "declare it as int"
                 )
@@ -291,16 +294,14 @@ class Loops(Changes):
         op, left, right = sides
         a, b = left.value, right.value
         if not isinstance(a, q.Affine) or not isinstance(b, q.Affine):
-            assert isinstance(a, Whole)
-            assert isinstance(b, Whole)
-            span = polynomial(a).plus(polynomial(b), -1)
+            span = polynomial(left.whole).plus(polynomial(right.whole), -1)
             factor = common(span)
             if all(self.holds(q.as_affine(each) - 1) for each in factor):
                 span = without(span, factor)
             less = simplest(span)
             if isinstance(less, q.Affine):
-                sides = Operand(LONG, less), Operand(LONG, q.Affine())
-                return self._bound(op, *sides, node, found)
+                zero = Operand(LONG, q.Affine())
+                return self._bound(op, Operand(LONG, less), zero, node, found)
             return _flat(op, less, found)
         return self._bound(op, left, right, node, found)
 

@@ -11,7 +11,7 @@ from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
 from schedsearch.frontends.c import c_types
 from schedsearch.frontends.c.affine.linear import Layout, Need, Polynomial, polynomial, product
-from schedsearch.frontends.c.arithmetic import Arithmetic, Whole
+from schedsearch.frontends.c.arithmetic import Arithmetic
 from schedsearch.frontends.c.c_types import CType
 from schedsearch.frontends.c.scopes import File
 from schedsearch.frontends.c.symbols import Cursor, Data, Open, Pointer, Symbol
@@ -190,9 +190,7 @@ class Pointers(Arithmetic):
             found = product(left, right, frozenset(self.sizes))
             if found is not None:
                 return found
-        found = self.whole(node, f"index of {name}").value
-        assert isinstance(found, Whole)
-        return polynomial(found)
+        return polynomial(self.whole(node, f"index of {name}").whole)
 
 
 def _parts(node: Any) -> tuple[list[Any], Any]:

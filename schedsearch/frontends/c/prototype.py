@@ -23,8 +23,8 @@ _RESULT = "schedsearch_result"
 @dataclass(frozen=True)
 class Prototype:
     """`text` is the declaration, without a semicolon; `types` what it needs to be understood.
-    `scalars` tells for each parameter whether it is passed by value; `result` is the type of what is
-    returned, empty if that is nothing."""
+    `scalars` tells for each parameter whether it is passed by value. `result` is the type of what
+    is returned, empty if that is nothing."""
 
     name: str
     text: str

@@ -108,7 +108,7 @@ class Storage(Expressions):
 
             def start() -> Block:
                 value = self.whole(decl.init, f"value of {decl.name}")
-                self.numbers[number] = self.converted(value, kind, decl).value
+                self.numbers[number] = self.converted(value, kind, decl).whole
                 return []
 
             out = self.split(start, decl)

@@ -21,6 +21,12 @@ class Operand:
     value: q.Affine | Polynomial | graph.Value
     made: graph.Value | None = None
 
+    @property
+    def whole(self) -> q.Affine | Polynomial:
+        """The value, where it is known to be made of these."""
+        assert isinstance(self.value, q.Affine | Polynomial)
+        return self.value
+
 
 @dataclass(frozen=True, eq=False)
 class Number:

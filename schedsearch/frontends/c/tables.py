@@ -22,7 +22,7 @@ MOST_UNROLLED = 64
 
 
 def values(
-    array: graph.Array, kind: CType, given: Mapping[tuple[int, ...], q.Affine | graph.Value]
+    array: graph.Array, kind: CType, given: Mapping[tuple[int, ...], object]
 ) -> dict[tuple[q.Affine, ...], int]:
     """The numbers of a constant array by their indices; others are 0. Empty if not all of them are
     known, or its type has one not."""
