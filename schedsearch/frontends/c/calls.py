@@ -14,7 +14,7 @@ from schedsearch.frontends.c.affine.linear import Layout, Polynomial
 from schedsearch.frontends.c.arithmetic import Whole
 from schedsearch.frontends.c.c_types import DOUBLE, FLOAT, INT, CType
 from schedsearch.frontends.c.declarations import declared
-from schedsearch.frontends.c.plain import RESULT, returning
+from schedsearch.frontends.c.jumps import RESULT, returning
 from schedsearch.frontends.c.scopes import File
 from schedsearch.frontends.c.symbols import Cursor, Data, Number, Open, Operand, Pointer, Symbol
 from schedsearch.frontends.c.trees import assigned, line_of, parameters, places

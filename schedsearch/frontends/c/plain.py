@@ -12,10 +12,8 @@ from typing import Any
 
 from pycparser import c_ast
 
+from schedsearch.frontends.c.jumps import without_continue
 from schedsearch.frontends.c.trees import COMPARISONS, STEPS, in_order, names_in, only, walk
-
-RESULT = "return"
-"""What a function returns is an element of this, which no variable of C can hide."""
 
 
 class Loop(c_ast.For):  # type: ignore[misc]
@@ -37,11 +35,6 @@ def plain(function: c_ast.FuncDef) -> c_ast.FuncDef:
     out = copy(function)
     out.body = _block(_inside(function.body), function.body)
     return out
-
-
-def returning(body: c_ast.Compound) -> c_ast.Compound:
-    """A body whose returns, where nothing comes after them, store the result."""
-    return _block(_stored(_tail(body.block_items or [])), body)
 
 
 # -- statements ------------------------------------------------------------------------------------
@@ -177,7 +170,7 @@ def _loop(node: Any, begins: list[Any], cond: Any, next_: Any) -> list[Any]:
         endless = cond is None or _is_one(cond)
         cond = stays if endless else c_ast.BinaryOp("&&", cond, stays, node.coord)
         del body[0]
-    body = _without_continue(body)
+    body = without_continue(body)
     steps = [out for each in in_order(next_) for out in _statement(each)]
     if step is not None and at_once:  # `while (--n)`
         begins, steps = [*begins, step], [*steps, step]
@@ -216,7 +209,7 @@ def _without_step(cond: Any) -> tuple[Any, Any, bool]:
 
 def _at_least_once(node: c_ast.DoWhile) -> c_ast.DoWhile:
     cond, step, at_once = _without_step(node.cond)
-    body = _without_continue(_inside(node.stmt))
+    body = without_continue(_inside(node.stmt))
     if step is not None and at_once:
         body.append(step)
     elif step is not None:
@@ -257,87 +250,3 @@ def loops_over(
         body = Loop(less, c_ast.UnaryOp("p++", at, coord), body, None, coord)
         body.init = c_ast.Assignment("=", at, zero, coord)
     return body
-
-
-# -- jumps to the end ------------------------------------------------------------------------------
-
-
-def _without_continue(items: Sequence[Any]) -> list[Any]:
-    """What comes after `if (c) continue;` is under a condition."""
-    return _to_the_end(items, c_ast.Continue)
-
-
-def _tail(items: Sequence[Any]) -> list[Any]:
-    return _to_the_end(items, c_ast.Return)
-
-
-def _to_the_end(items: Sequence[Any], jump: type) -> list[Any]:
-    """Statements of which none comes after a jump: it is the end of its branch. That of `continue`
-    is left out."""
-    for number, each in enumerate(items):
-        rest = list(items[number + 1 :])
-        if isinstance(each, jump):
-            return [*items[:number], *_kept(each)]
-        if isinstance(each, c_ast.If) and any(
-            _ends(branch, jump) for branch in (each.iftrue, each.iffalse)
-        ):
-            pair = [
-                _to_the_end(_items(branch) if _ends(branch, jump) else [*_own(branch), *rest], jump)
-                for branch in (each.iftrue, each.iffalse)
-            ]
-            yes, no = (_block(found, each) if found else None for found in pair)
-            if yes is None and no is None:
-                return list(items[:number])
-            if yes is None:
-                opposite = c_ast.UnaryOp("!", each.cond, each.coord)
-                return [*items[:number], c_ast.If(opposite, no, None, each.coord)]
-            return [*items[:number], c_ast.If(each.cond, yes, no, each.coord)]
-    return list(items)
-
-
-def _kept(jump: Any) -> list[Any]:
-    return [jump] if isinstance(jump, c_ast.Return) and jump.expr is not None else []
-
-
-def _items(node: Any) -> list[Any]:
-    if node is None:
-        return []
-    return list(node.block_items or []) if isinstance(node, c_ast.Compound) else [node]
-
-
-def _own(node: Any) -> list[Any]:
-    """A branch in the place of a statement: what it declares is its own."""
-    return [] if node is None else [node]
-
-
-def _ends(node: Any, jump: type) -> bool:
-    """Whether a branch always ends in a jump."""
-    items = _items(node)
-    if not items:
-        return False
-    last = items[-1]
-    if isinstance(last, c_ast.If):
-        return _ends(last.iftrue, jump) and _ends(last.iffalse, jump)
-    return isinstance(last, jump) or (isinstance(last, c_ast.Compound) and _ends(last, jump))
-
-
-def _stored(items: Sequence[Any]) -> list[Any]:
-    """Returns as assignments, where they are the last of their branch."""
-    if not items:
-        return []
-    *before, last = items
-    match last:
-        case c_ast.Return() if last.expr is not None:
-            zero = c_ast.Constant("int", "0", last.coord)
-            target = c_ast.ArrayRef(c_ast.ID(RESULT, last.coord), zero, last.coord)
-            return [*before, c_ast.Assignment("=", target, last.expr, last.coord)]
-        case c_ast.If():
-            yes, no = (
-                None if each is None else _block(_stored(_items(each)), each)
-                for each in (last.iftrue, last.iffalse)
-            )
-            return [*before, c_ast.If(last.cond, yes, no, last.coord)]
-        case c_ast.Compound():
-            return [*before, _block(_stored(_items(last)), last)]
-        case _:
-            return list(items)

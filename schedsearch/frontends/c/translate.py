@@ -13,7 +13,7 @@ from schedsearch.frontends.c import c_types
 from schedsearch.frontends.c.affine import linear
 from schedsearch.frontends.c.affine.linear import Polynomial
 from schedsearch.frontends.c.c_types import INT
-from schedsearch.frontends.c.plain import RESULT, returning
+from schedsearch.frontends.c.jumps import RESULT, returning
 from schedsearch.frontends.c.preprocessed import DEEPEST
 from schedsearch.frontends.c.private import narrowed
 from schedsearch.frontends.c.scopes import File
