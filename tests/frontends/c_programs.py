@@ -227,9 +227,7 @@ class Text:
         body = self.body(depth, Loop(name, extent, 0))
         self.loops = outer
         ends = self.one(f"{name} < {extent}", f"{name} < {other}", f"{other} >= 0")
-        return (
-            f"for (int {name} = 0, {other} = {extent} - 1; {ends}; {name}++, --{other}) {body}"
-        )
+        return f"for (int {name} = 0, {other} = {extent} - 1; {ends}; {name}++, --{other}) {body}"
 
     def shifted(self, depth: int, name: str, extent: str) -> str:
         by, at = self.one(1, 3), self.name("j")

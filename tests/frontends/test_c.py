@@ -559,6 +559,12 @@ REFUSED: dict[str, tuple[str, int, str]] = {
         4,
         "continue: ",
     ),
+    "continue past another name": (
+        "for (int i = 0; i < n; i++) { double t = 1;\n{ double t = x[i]; if (t > 0)\ncontinue; }\n"
+        "x[i] = t; }",
+        4,
+        "continue: ",
+    ),
     "goto": ("goto end;\nend: x[0] = 1;", 2, "goto: "),
     "switch": ("switch (n) { case 1: x[0] = 1; }", 2, "switch: "),
     "return in a loop": (
@@ -649,6 +655,11 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "too large under a condition": ("if (n > m)\nx[n + 2] = y[m];", 3, "x.n . 2.: index"),
     "parts of arrays": ("double t[4][4];\nt[1] = 1;", 3, "t with 1 of 2 indices"),
     "integer division": ("k[0] = k[0] / k[1];", 2, "integers /: .* by constants only"),
+    "division that may be negative": (
+        "for (int i = 0; i < 4; i++)\nfor (int j = 0; j < m; j++) y[((i - 2) * m + j) / m + 2] = 1;",
+        3,
+        "integers /: ",
+    ),
     "division of products": ("k[0] = n * m / (n + 1);", 2, "integers /: "),
     "integer remainder": ("k[0] = k[0] % m;", 2, "integers %: "),
     "negative division": ("for (int i = 0; i < n; i++) x[(i - 1) / 2] = 1;", 2, "towards zero"),

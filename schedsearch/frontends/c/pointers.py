@@ -11,14 +11,14 @@ from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
 from schedsearch.frontends.c import c_types
 from schedsearch.frontends.c.affine.linear import Layout, Need, Polynomial, polynomial, product
-from schedsearch.frontends.c.arithmetic import Arithmetic
+from schedsearch.frontends.c.bits import Bits
 from schedsearch.frontends.c.c_types import CType
 from schedsearch.frontends.c.scopes import File
 from schedsearch.frontends.c.symbols import Cursor, Data, Open, Pointer, Symbol
 from schedsearch.frontends.c.trees import said
 
 
-class Pointers(Arithmetic):
+class Pointers(Bits):
     """Indices, those of pointers with one index as those of arrays of several."""
 
     def __init__(self, file: File, extents: dict[str, tuple[Layout, graph.Array]]) -> None:

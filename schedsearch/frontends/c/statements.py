@@ -10,7 +10,7 @@ from schedsearch.core import ast as q
 from schedsearch.frontends.c import constants
 from schedsearch.frontends.c.c_types import ULONG, Unsupported
 from schedsearch.frontends.c.jumps import returning
-from schedsearch.frontends.c.loops import Loops
+from schedsearch.frontends.c.loops.bodies import Loops
 from schedsearch.frontends.c.plain import Loop, loops_over
 from schedsearch.frontends.c.storage import Block
 from schedsearch.frontends.c.symbols import Number

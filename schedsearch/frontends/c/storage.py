@@ -10,11 +10,12 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
-from schedsearch.frontends.c import c_types, tables
+from schedsearch.frontends.c import c_types
 from schedsearch.frontends.c.affine.knowledge import Split
 from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 from schedsearch.frontends.c.declarations import declared
 from schedsearch.frontends.c.expressions import Expressions
+from schedsearch.frontends.c.loops import tables
 from schedsearch.frontends.c.symbols import Cursor, Data, Number, Operand
 from schedsearch.frontends.c.trees import has_const, walk
 

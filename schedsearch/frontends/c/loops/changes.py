@@ -13,8 +13,8 @@ from schedsearch.frontends.c import constants
 from schedsearch.frontends.c.affine.linear import Polynomial, polynomial, product
 from schedsearch.frontends.c.arithmetic import Whole
 from schedsearch.frontends.c.branches import Branches
+from schedsearch.frontends.c.loops.ranges import conjunction, trips
 from schedsearch.frontends.c.plain import Loop
-from schedsearch.frontends.c.ranges import conjunction, trips
 from schedsearch.frontends.c.symbols import Cursor, Number
 from schedsearch.frontends.c.trees import STEPS, assigned, in_order, names_in
 
