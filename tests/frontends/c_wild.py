@@ -570,6 +570,17 @@ WILD: dict[str, tuple[str, Make]] = {
              return t * 2; }""",
         lambda n: [n, f64(n), f64(n)],
     ),
+    "helpers under conditions": (
+        """static double sum(const double *v, int n) {
+             double s = 0; while (n--) s += *v++; return s; }
+           static void twice(int n, double *v) { do *v++ *= 2; while (--n); }
+           void f(int n, double *x, double *y, int k) {
+             for (int i = 0; i < n; i++) {
+               if (x[i] > 0) { y[i] = sum(x, i + 1); if (y[i] > 1) twice(i + 1, y); }
+               else if (i > 0) y[i - 1] -= i > 1 ? sum(&x[i - 2], 2) : x[i] < -1 ? sum(y, n) : 1; }
+             if (k > 2 && sum(x, n) > 0) x[0] = -sum(y, n); }""",
+        lambda n: [n, f64(n), f64(n), int(RNG.integers(0, 6))],
+    ),
     "memory": (
         """#include <string.h>
            void f(int n, int m, double a[n][m], float *b, const float *c, unsigned char *d) {

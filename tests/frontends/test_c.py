@@ -656,7 +656,8 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "parts of arrays": ("double t[4][4];\nt[1] = 1;", 3, "t with 1 of 2 indices"),
     "integer division": ("k[0] = k[0] / k[1];", 2, "integers /: .* by constants only"),
     "division that may be negative": (
-        "for (int i = 0; i < 4; i++)\nfor (int j = 0; j < m; j++) y[((i - 2) * m + j) / m + 2] = 1;",
+        "for (int i = 0; i < 4; i++)\n"
+        "for (int j = 0; j < m; j++) y[((i - 2) * m + j) / m + 2] = 1;",
         3,
         "integers /: ",
     ),

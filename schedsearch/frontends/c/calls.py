@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from pycparser import c_ast
@@ -89,13 +90,14 @@ class Calls(Truths):
             return Operand(result, graph.Load(array))
         function = self.file.functions[name]
         outer, self.places = self.places, places(function, self.file.functions)
+        place, self.place = self.place, replace(self.place, guards=())  # it has no effects
         body: list[graph.Statement] = []
         try:
             with self.entered(name, args, node, body):
                 self.scopes[0][RESULT] = Data(array, result)
                 body += self.block(returning(function.body))
         finally:
-            self.places = outer
+            self.places, self.place = outer, place
         body.insert(0, graph.Allocate(array, line_of(node)))
         own = {
             each.array for each in graph.statements(tuple(body)) if isinstance(each, graph.Allocate)
