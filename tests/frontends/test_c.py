@@ -655,6 +655,11 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "too large under a condition": ("if (n > m)\nx[n + 2] = y[m];", 3, "x.n . 2.: index"),
     "parts of arrays": ("double t[4][4];\nt[1] = 1;", 3, "t with 1 of 2 indices"),
     "integer division": ("k[0] = k[0] / k[1];", 2, "integers /: .* by constants only"),
+    "unsigned end of a negative": (
+        "for (int i = -2; i * m < n * (unsigned)m; i++) x[i + 2] = 1;",
+        2,
+        "i: an unsigned number that is negative here",
+    ),
     "division that may be negative": (
         "for (int i = 0; i < 4; i++)\n"
         "for (int j = 0; j < m; j++) y[((i - 2) * m + j) / m + 2] = 1;",

@@ -11,6 +11,7 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
+from schedsearch.frontends.c import c_types
 from schedsearch.frontends.c.affine.linear import (
     Polynomial,
     common,
@@ -204,6 +205,10 @@ class Counting(Changes):
         op, left, right = sides
         a, b = left.value, right.value
         if not isinstance(a, q.Affine) or not isinstance(b, q.Affine):
+            if c_types.common(left.type, right.type).unsigned:
+                for side in (left, right):
+                    for _, part in polynomial(side.whole).parts:
+                        self.not_negative(part, node)
             span = polynomial(left.whole).plus(polynomial(right.whole), -1)
             factor = common(span)
             if all(self.holds(q.as_affine(each) - 1) for each in factor):
