@@ -178,7 +178,7 @@ class Text:
     def loop(self, depth: int) -> str:
         extent = self.one("n", "m")
         around = [loop.name for loop in self.loops if loop.extent == extent]
-        hidden = {loop.name for loop in self.loops}
+        hidden = sorted({loop.name for loop in self.loops})
         name = self.one(*hidden) if hidden and self.random.random() < 0.1 else self.name("i")
         around = [other for other in around if other != name]
         forms = [
