@@ -245,7 +245,8 @@ Statement = Allocate | Store | For | If
 class Program:
     """A kernel. `parameters` are its sizes (`q.Var`) and arrays, in the order of the call;
     `file` and the lines of statements are the user's. `bounded`: its asserts imply that all indices
-    are inside, so that `lower`, which knows less of loops that may be empty, adds none."""
+    are inside, so that `lower`, which knows less of loops that may be empty, adds none. `order` are
+    the user's own parameters, by their places among these, if the user has another order."""
 
     name: str
     parameters: tuple[q.Var | Array, ...]
@@ -253,6 +254,7 @@ class Program:
     asserts: tuple[q.Expr, ...] = ()
     file: str = ""
     bounded: bool = False
+    order: tuple[int, ...] = ()
 
     @property
     def written(self) -> frozenset[Array]:

@@ -74,6 +74,7 @@ def lower(program: g.Program) -> Lowered:
         tuple(show_expr(each, name) for each in proc.asserts),
         lines,
         program.file,
+        order=program.order,
     )
 
 

@@ -16,7 +16,8 @@ class Lowered:
     `text` defines all that it needs beside exo-lang. `parameters` are the names of the procedure's
     arguments, in order; `outputs` those that it writes; `asserts` what it requires of sizes, as
     text. `lines` maps lines of `text` to those of the user's `file`. `sizes` are those of the
-    examples that it was made for: it is tuned at them, unless others are named.
+    examples that it was made for: it is tuned at them, unless others are named. `order` are the
+    user's own parameters, by their places among these, if the user has another order.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Lowered:
     lines: Mapping[int, int] = field(default_factory=dict)
     file: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
+    order: tuple[int, ...] = ()
 
     def in_users_terms(self, message: str, written: str) -> str:
         """An error about the text, in the file `written`, as one about the user's file."""

@@ -18,6 +18,15 @@ from schedsearch.frontends.lower import lower
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source, pick
 
+RESULTS = {
+    "": None,
+    "int": ctypes.c_int,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+    "helper_real": ctypes.c_float,
+}
+"""Types of results."""
+
 FLAGS = ("-O1", "-ffp-contract=off", "-fwrapv", "-w", "-fPIC", "-shared")
 
 
@@ -25,7 +34,7 @@ class Pairs:
     """Texts with one function `f` each, in order. `lowered` are their kernels."""
 
     def __init__(self, texts: Sequence[str], folder: Path) -> None:
-        self.lowered, codes, wrappers, originals = [], [], [], []
+        self.lowered, self.results, codes, wrappers, originals = [], [], [], [], []
         for number, text in enumerate(texts):
             file = folder / f"f{number}.c"
             file.write_text(text)
@@ -37,6 +46,7 @@ class Pairs:
             guards = re.sub(r"\bHAVE_\w+", rf"\g<0>_{number}", code.source)
             codes.append(replace(code, source=guards))
             own = prototype(file, "f")
+            self.results.append(RESULTS[own.result])
             renamed = re.sub(r"\bf\(", f"ours_{number}(", own.text)
             own = replace(own, name=f"ours_{number}", text=renamed)
             wrappers.append(re.sub(r"\bkernel\b", f"k{number}_kernel", wrapper(done, own)))
@@ -45,12 +55,15 @@ class Pairs:
         self.theirs = _library(folder, "theirs", originals)
 
     def run(self, number: int, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Arguments after the original and after the kernel."""
+        """Arguments after the original and after the kernel, and what these return."""
         wanted, found = (
             [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args] for _ in range(2)
         )
-        self.theirs[f"theirs_{number}"](*map(_passed, wanted))
-        self.ours[f"ours_{number}"](*map(_passed, found))
+        names = (self.theirs, f"theirs_{number}", wanted), (self.ours, f"ours_{number}", found)
+        for library, name, own in names:
+            function = library[name]
+            function.restype = self.results[number]
+            own.append(function(*map(_passed, own)))
         return wanted, found
 
     def check(self, number: int, args: Sequence[Any]) -> None:

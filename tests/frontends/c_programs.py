@@ -65,6 +65,10 @@ class Text:
             return f"({loop.name} {self.one('/', '%')} {self.one(2, 3)})"
         if kind < 0.5:
             return f"({self.condition(1)} ? {self.integer(1)} : {self.integer(1)})"
+        if kind < 0.6:  # of data: of sizes it may not be negative
+            data = f"({self.element('k')} {self.one('+', '-')} {self.integer(depth - 1)})"
+            op = self.one("/ 3", "% 7", "/ (-5)", "% (-4)", ">> 1", ">> 5", "& 15", "& -4", "<< 3")
+            return self.one(f"({data} {op})", f"(~{data})")
         op = self.one("+", "-", "*")
         return f"({self.integer(depth - 1)} {op} {self.integer(depth - 1)})"
 
@@ -122,6 +126,8 @@ class Text:
             return f"do {self.block(0, 2)} while (0);"
         if kind < 0.78 and self.loops:
             return self.excluded()
+        if kind < 0.83:
+            return self.walk()
         return self.assignment()
 
     def excluded(self) -> str:
@@ -139,6 +145,27 @@ class Text:
             )
         )
 
+    def walk(self) -> str:
+        """A pointer through a row, or through all of them."""
+        q, i = self.name("q"), self.name("i")
+        row = f"p + ({self.index('m')}) * n"
+        value, add = self.real(1), self.one("", "+", "-", "*")
+        return str(
+            self.one(
+                f"{{ float *{q} = {row}; int {i} = n; while ({i}--) *{q}++ {add}= {value}; }}",
+                f"{{ float *{q} = {row}; for (int {i} = 0; {i} < n; ++{i}, {q}++) "
+                f"{{ if ({self.condition(1)}) continue; {q}[0] {add}= {value}; }} }}",
+                f"{{ float *{q} = {row} + n; int {i} = n; do {{ *--{q} {add}= {value}; }} "
+                f"while (--{i}); }}",
+                f"{{ const float *{q} = p; for (int {i} = 0; {i} < m; {i}++, {q} += n) "
+                f"u += {q}[{self.index('n')}] * {value}; }}",
+                f"for (float *{q} = p; {q} < p + m * n; {q}++) *{q} {add}= {value};",
+                f"for (int {i} = 0; {i} < m * n; {i}++) p[{i}] {add}= {value};",
+                f"{{ int {i} = 0; for (float *{q} = p; {q} != p + m * n; {q} += n) "
+                f"{{ u += {q}[{self.index('n')}]; k[{i}++] += 1; }} }}",
+            )
+        )
+
     def assignment(self) -> str:
         target = self.one("a", "a", "b", "x", "k", "p", "local")
         op = self.one("=", "=", "+=", "-=", "*=")
@@ -151,7 +178,7 @@ class Text:
     def loop(self, depth: int) -> str:
         extent = self.one("n", "m")
         around = [loop.name for loop in self.loops if loop.extent == extent]
-        hidden = {loop.name for loop in self.loops}
+        hidden = sorted({loop.name for loop in self.loops})
         name = self.one(*hidden) if hidden and self.random.random() < 0.1 else self.name("i")
         around = [other for other in around if other != name]
         forms = [
@@ -178,8 +205,29 @@ class Text:
             ]
         if self.random.random() < 0.1:  # from below 0: its indices are another variable's
             return self.shifted(depth, name, extent)
+        if self.random.random() < 0.15:
+            return self.counted(depth, name, extent)
         head, margin = self.one(*forms)
         return f"for (int {head}) {self.body(depth, Loop(name, extent, margin))}"
+
+    def counted(self, depth: int, name: str, extent: str) -> str:
+        """`while`, `do`, or two variables."""
+        other = self.name("j")
+        kind = self.random.random()
+        if kind < 0.3:
+            body = self.body(depth, Loop(name, extent, 0))
+            return f"{{ int {name} = {extent}; while ({name}--) {body} }}"
+        if kind < 0.5:
+            body = self.body(depth, Loop(name, extent, 0))
+            return f"{{ int {name} = 0; for (; {name} < {extent}; {name}++) {body} }}"
+        if kind < 0.65:
+            body = self.body(depth, Loop(name, extent, 0))
+            return f"{{ int {name} = 0; do {body} while (++{name} < {extent}); }}"
+        outer, self.loops = self.loops, [*self.loops, Loop(other, extent, 0)]
+        body = self.body(depth, Loop(name, extent, 0))
+        self.loops = outer
+        ends = self.one(f"{name} < {extent}", f"{name} < {other}", f"{other} >= 0")
+        return f"for (int {name} = 0, {other} = {extent} - 1; {ends}; {name}++, --{other}) {body}"
 
     def shifted(self, depth: int, name: str, extent: str) -> str:
         by, at = self.one(1, 3), self.name("j")
@@ -192,6 +240,8 @@ class Text:
         outer = self.loops
         self.loops = [*(each for each in outer if each.name not in (loop.name, other)), loop]
         text = self.block(depth - 1, 3)
+        if self.random.random() < 0.1:
+            text = f"{{ if ({self.condition(1)}) continue; {text} }}"
         self.loops = outer
         return text
 

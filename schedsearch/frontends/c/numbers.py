@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 
+from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
 from schedsearch.frontends import graph
+from schedsearch.frontends.c.affine.linear import Polynomial
 from schedsearch.frontends.c.c_types import Unsupported
 
 OPERATORS = ("+", "-", "*", "/")
+RING = ("+", "-", "*")
 
 _ROUNDED_ONCE = frozenset((*OPERATORS, "sqrt"))
 """Computed in double and rounded to float they have float's own result: 53 >= 2 * 24 + 2 bits."""
@@ -116,6 +120,56 @@ def _computed(
             case _:
                 return None
     return float(result) if np.isfinite(result) else None
+
+
+# -- integers --------------------------------------------------------------------------------------
+
+
+def is_of_two(value: Polynomial) -> bool:
+    """Whether it is one product of two sizes or variables, beside a small constant."""
+    if len(value.parts) != 1:
+        return False
+    [(monomial, part)] = value.parts
+    return len(monomial) + (not part.is_const) <= 2 and abs(part.const) < 2**20
+
+
+def made(value: Polynomial, kind: str) -> graph.Value:
+    """A sum of products of sizes as data."""
+    total = [_product(monomial, part, kind) for monomial, part in value.parts]
+    return reduce(lambda a, b: graph.Apply("+", (a, b), kind, ()), total)
+
+
+def _product(monomial: tuple[q.Atom, ...], part: q.Affine, kind: str) -> graph.Value:
+    factors: list[graph.Value] = [graph.Count(q.as_affine(size), kind) for size in monomial]
+    if part.is_const and part.const != 1:
+        factors.insert(0, constant(part.const, kind))
+    elif not part.is_const:
+        factors.insert(0, graph.Count(part, kind))
+    return reduce(lambda a, b: graph.Apply("*", (a, b), kind, ()), factors)
+
+
+def quotient(value: graph.Value, by: int) -> graph.Value:
+    """`value / by` of ints, rounded towards zero as C does. It is computed in double, half way
+    between two integers: so far from each that no rounding, nor a reciprocal, reaches it."""
+    zero = graph.Constant(0, "i32")
+    half = graph.Constant(0.5, "f64")
+    exact = cast(value, "f64")
+    up, down = (graph.Apply(op, (exact, half), "f64", ()) for op in ("+", "-"))
+    moved = graph.Select(graph.Compare(">=", value, zero), up, down)
+    return cast(graph.Apply("/", (moved, graph.Constant(float(by), "f64")), "f64", ()), "i32")
+
+
+def floored(value: graph.Value, bits: int) -> graph.Value:
+    """`value >> bits` of ints, rounded down."""
+    scale = graph.Constant(2.0**-bits, "f64")
+    scaled = graph.Apply("*", (cast(value, "f64"), scale), "f64", ())
+    return cast(graph.Apply("floor", (scaled,), "f64", ()), "i32")
+
+
+def minus_multiple(value: graph.Value, times: graph.Value, by: int) -> graph.Value:
+    """`value - times * by` of ints."""
+    many = graph.Apply("*", (times, constant(by, "i32")), "i32", ())
+    return graph.Apply("-", (value, many), "i32", ())
 
 
 def compared(op: str, a: float, b: float) -> bool:

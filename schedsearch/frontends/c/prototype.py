@@ -12,22 +12,26 @@ from pycparser import c_ast, c_generator
 
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
-from schedsearch.frontends.c.declarations import walk
 from schedsearch.frontends.c.preprocessed import INCLUDE
 from schedsearch.frontends.c.reading import definitions
+from schedsearch.frontends.c.trees import walk
 from schedsearch.frontends.lowered import Lowered
+
+_RESULT = "schedsearch_result"
 
 
 @dataclass(frozen=True)
 class Prototype:
     """`text` is the declaration, without a semicolon; `types` what it needs to be understood.
-    `scalars` tells for each parameter whether it is passed by value."""
+    `scalars` tells for each parameter whether it is passed by value. `result` is the type of what
+    is returned, empty if that is nothing."""
 
     name: str
     text: str
     parameters: tuple[str, ...]
     scalars: tuple[bool, ...]
     types: str = ""
+    result: str = ""
 
 
 def prototype(
@@ -49,7 +53,12 @@ def prototype(
         tuple(each.name for each in named),
         tuple(isinstance(each.type, c_ast.TypeDecl) for each in named),
         "\n".join(types),
+        "" if _result(decl) == "void" else _result(decl),
     )
+
+
+def _result(decl: c_ast.Decl) -> str:
+    return " ".join(getattr(decl.type.type.type, "names", ()))
 
 
 def _needed(decl: c_ast.Decl, declarations: Mapping[str, Any]) -> list[Any]:
@@ -81,33 +90,41 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
         raise UserError(
             f"{own.name}: the kernel has the name of the function that calls it; rename one of them"
         )
-    sizes, declared, passed = [], ["void *"], ["NULL"]
-    for name, theirs, scalar in zip(own.parameters, lowered.parameters, own.scalars, strict=True):
+    count = len(own.parameters)
+    sizes, declared, passed = [], [""] * count, [""] * count
+    given = [lowered.parameters[at] for at in lowered.order or range(count)]
+    for name, theirs, scalar in zip(own.parameters, given, own.scalars, strict=True):
+        at = lowered.parameters.index(theirs)
         kind = _types(lowered)[theirs]
         if kind == "size":
             sizes.append(name)
-            declared.append("int_fast32_t")
-            passed.append(name)
+            declared[at], passed[at] = "int_fast32_t", name
         else:
             const = "" if theirs in lowered.outputs else "const "
-            declared.append(f"{const}{ELEMENT_TYPES[kind].c} *")
-            passed.append(f"({declared[-1]}){'&' if scalar else ''}{name}")
+            declared[at] = f"{const}{ELEMENT_TYPES[kind].c} *"
+            passed[at] = f"({declared[at]}){'&' if scalar else ''}{name}"
+    if own.result:
+        declared.append(f"{ELEMENT_TYPES[_types(lowered)[lowered.parameters[-1]]].c} *")
+        passed.append(f"({declared[-1]})&{_RESULT}")
     facts = [f"{name} >= 1" for name in sizes]
-    facts += [_in_c(each, lowered.parameters, own.parameters) for each in lowered.asserts]
+    facts += [_in_c(each, given, own.parameters) for each in lowered.asserts]
     lines = ["#include <stddef.h>", "#include <stdint.h>", "#include <stdio.h>"]
     lines += ["#include <stdlib.h>", "", *filter(None, [own.types])]
-    lines += [f"void {lowered.name}({', '.join(declared)});"]
+    lines += [f"void {lowered.name}({', '.join(['void *', *declared])});"]
     arguments = ", ".join(own.parameters)
-    body = [f"    {lowered.name}({', '.join(passed)});"]
+    body = [f"    {lowered.name}({', '.join(['NULL', *passed])});"]
     if facts:
         body = [f"    if ({' && '.join(facts)}) {{", f"    {body[0]}", "    } else {"]
         if otherwise:
             lines.append(f"{re.sub(rf'{own.name}(?=[(])', otherwise, own.text, count=1)};")
-            body += [f"        {otherwise}({arguments});"]
+            store = f"{_RESULT} = " if own.result else ""
+            body += [f"        {store}{otherwise}({arguments});"]
         else:
             body += [f'        fputs("{own.name}: sizes that its kernel is not for\\n", stderr);']
             body += ["        abort();"]
         body += ["    }"]
+    if own.result:
+        body = [f"    {own.result} {_RESULT} = 0;", *body, f"    return {_RESULT};"]
     return "\n".join([*lines, "", own.text, "{", *body, "}", ""])
 
 

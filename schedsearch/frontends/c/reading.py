@@ -11,8 +11,9 @@ from pycparser import c_ast
 from schedsearch.core.errors import UserError
 from schedsearch.core.suggest import did_you_mean
 from schedsearch.frontends.c.constants import value_of
-from schedsearch.frontends.c.expressions import File
+from schedsearch.frontends.c.plain import plain
 from schedsearch.frontends.c.preprocessed import parsed
+from schedsearch.frontends.c.scopes import File
 
 
 def definitions(
@@ -35,13 +36,20 @@ def _definitions(path: str, tree: c_ast.FileAST) -> File:
             case c_ast.Typedef():
                 file.typedefs[node.name] = file.declarations[node.name] = node
             case c_ast.FuncDef():
-                file.functions[node.decl.name] = node
+                file.functions[node.decl.name] = _plain(node)
             case c_ast.Decl() if node.name and not isinstance(node.type, c_ast.FuncDecl):
                 file.variables[node.name] = file.declarations[node.name] = node
             case _:
                 pass
         _enumerators(node, file)
     return file
+
+
+def _plain(function: c_ast.FuncDef) -> c_ast.FuncDef:
+    try:
+        return plain(function)
+    except RecursionError:
+        return function  # who translates it, if anybody, says so
 
 
 def _enumerators(node: Any, file: File) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedsearch.core import ast as q
-from schedsearch.frontends.c.facts import at_least, below
+from schedsearch.frontends.c.affine.facts import at_least, below
 
 _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!="}
 

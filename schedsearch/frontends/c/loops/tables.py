@@ -15,14 +15,14 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph
 from schedsearch.frontends.c.c_types import CType
-from schedsearch.frontends.c.declarations import names_in, walk
+from schedsearch.frontends.c.trees import names_in, walk
 
 MOST_UNROLLED = 64
 """Iterations of a loop that is written out."""
 
 
 def values(
-    array: graph.Array, kind: CType, given: Mapping[tuple[int, ...], q.Affine | graph.Value]
+    array: graph.Array, kind: CType, given: Mapping[tuple[int, ...], object]
 ) -> dict[tuple[q.Affine, ...], int]:
     """The numbers of a constant array by their indices; others are 0. Empty if not all of them are
     known, or its type has one not."""

@@ -9,10 +9,10 @@ from math import gcd
 from typing import Any
 
 from schedsearch.core import ast as q
-from schedsearch.frontends.c.facts import holds, projected
+from schedsearch.frontends.c.affine.facts import holds, projected
 
-Monomial = tuple[q.Var, ...]
-"""A product of sizes, sorted."""
+Monomial = tuple[q.Atom, ...]
+"""A product of sizes, and of parts of them (`w / 2`), sorted."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,40 @@ class Polynomial:
 
     def part(self, monomial: Monomial) -> q.Affine:
         return dict(self.parts).get(monomial, q.Affine())
+
+    @property
+    def affine(self) -> q.Affine | None:
+        """The same, if it multiplies no sizes."""
+        total = q.Affine()
+        for monomial, part in self.parts:
+            if not monomial:
+                total = total + part
+            elif len(monomial) == 1 and part.is_const:
+                total = total + q.as_affine(monomial[0]).scaled(part.const)
+            elif part != q.Affine():
+                return None
+        return total
+
+    def divided(self, by: int) -> Polynomial | None:
+        """A quotient without a remainder."""
+        numbers = [n for _, e in self.parts for n in (e.const, *(c for _, c in e.terms))]
+        if any(number % by for number in numbers):
+            return None
+        return Polynomial(tuple((m, _divided(e, by)) for m, e in self.parts))
+
+    def split_by(self, size: q.Atom) -> tuple[Polynomial, q.Affine] | None:
+        """How many times a size is in it, and what is left."""
+        times, rest = Polynomial(()), q.Affine()
+        for monomial, part in self.parts:
+            if size in monomial:
+                fewer = list(monomial)
+                fewer.remove(size)
+                times = times.plus(Polynomial(((tuple(fewer), part),)), 1)
+            elif monomial:
+                return None
+            else:
+                rest = part
+        return times, rest
 
     def plus(self, other: Polynomial, sign: int) -> Polynomial:
         keys = dict.fromkeys([*dict(self.parts), *dict(other.parts)])
@@ -66,6 +100,38 @@ class Layout:
         return tuple(out)
 
 
+def polynomial(value: q.Affine | Polynomial) -> Polynomial:
+    return Polynomial.of(value) if isinstance(value, q.Affine) else value
+
+
+def simplest(value: Polynomial) -> q.Affine | Polynomial:
+    found = value.affine
+    return value if found is None else found
+
+
+def common(value: Polynomial) -> Monomial:
+    """The sizes that are factors of all parts."""
+    monomials = [list(monomial) for monomial, _ in value.parts]
+    found = []
+    for atom in monomials[0] if monomials else ():
+        if all(atom in each for each in monomials):
+            found.append(atom)
+            for each in monomials[1:]:
+                each.remove(atom)
+    return tuple(found)
+
+
+def without(value: Polynomial, factor: Monomial) -> Polynomial:
+    """A polynomial divided by a factor of all its parts."""
+    parts = []
+    for monomial, part in value.parts:
+        rest = list(monomial)
+        for atom in factor:
+            rest.remove(atom)
+        parts.append((tuple(rest), part))
+    return Polynomial(tuple(parts))
+
+
 def product(a: Polynomial, b: Polynomial, sizes: frozenset[q.Var]) -> Polynomial | None:
     """None if neither is made of sizes alone."""
     for left, right in ((a, b), (b, a)):
@@ -74,7 +140,7 @@ def product(a: Polynomial, b: Polynomial, sizes: frozenset[q.Var]) -> Polynomial
             total: Polynomial = Polynomial(())
             for monomial, factor in factors:
                 scaled = (
-                    (tuple(sorted((*m, *monomial), key=lambda v: v.uid)), e.scaled(factor))
+                    (tuple(sorted((*m, *monomial), key=q.atom_order)), e.scaled(factor))
                     for m, e in left.parts
                 )
                 total = total.plus(_polynomial(scaled), 1)
@@ -91,12 +157,18 @@ def _expanded(value: Polynomial, sizes: frozenset[q.Var]) -> list[tuple[Monomial
     out: list[tuple[Monomial, int]] = []
     for monomial, part in value.parts:
         for atom, coefficient in part.terms:
-            if not isinstance(atom, q.Var) or atom not in sizes:
+            if not _is_size(atom, sizes):
                 return None
-            out.append((tuple(sorted((*monomial, atom), key=lambda v: v.uid)), coefficient))
+            out.append((tuple(sorted((*monomial, atom), key=q.atom_order)), coefficient))
         if part.const:
             out.append((monomial, part.const))
     return out
+
+
+def _is_size(atom: q.Atom, sizes: frozenset[q.Var]) -> bool:
+    if isinstance(atom, q.FloorDiv):
+        return all(_is_size(each, sizes) for each, _ in atom.num.terms)
+    return isinstance(atom, q.Var) and atom in sizes
 
 
 def _moved(value: Polynomial, monomials: Sequence[Monomial]) -> Polynomial:
@@ -147,6 +219,7 @@ def extent(
     affine expression in sizes is that."""
     positive = [q.as_affine(size) - 1 for size in sizes]
     found: list[q.Affine] = []
+    halves: list[q.Affine] = []
     constant: set[int] = set()
     for number, (index, facts) in enumerate(accesses):
         equal = (q.as_affine(top) - index, index - q.as_affine(top))
@@ -159,6 +232,9 @@ def extent(
                 found += [] if candidate in found else [candidate]
                 if candidate.is_const:
                     constant.add(number)
+            elif (coefficient := row.coefficient(top)) < -1:
+                rest = row - q.as_affine(top).scaled(coefficient)
+                halves.append(q.floor_div(rest, -coefficient) + 1)
 
     def fits(each: q.Affine, but: set[int]) -> bool:
         return all(
@@ -167,6 +243,7 @@ def extent(
         )
 
     enough = [each for each in found if fits(each, set())]
+    enough = enough or [each for each in halves if fits(each, set())]
     for each in enough:
         if all(holds(other - each, positive) for other in enough):
             return each

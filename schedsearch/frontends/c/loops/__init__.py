@@ -1,0 +1,1 @@
+"""Loops: how often they run, what their variables are, and what becomes of their bodies."""
