@@ -179,7 +179,7 @@ def _structures(proc: q.Proc, loop: q.For) -> dict[q.Var, int]:
 def _gains(proc: q.Proc, loop: q.For, row: int) -> bool:
     """Whether registers are of no more use inside of a structure, or for a sum over loops around
     it: there are arrays, or elements are made of others, and all rows are short."""
-    structures = _structures(proc, loop)
+    structures, arrays = _structures(proc, loop), declared(proc)
     inner = [each for each in q.walk(loop.body) if isinstance(each, q.For)]
     around = [*loops_at(proc, loop.path)]
     for stmt in _simple(loop):
@@ -187,10 +187,9 @@ def _gains(proc: q.Proc, loop: q.For, row: int) -> bool:
         if isinstance(stmt, q.Reduce) and used_again(stmt, kept, around):
             return False
         for (buf, idx), _ in _used(stmt):
-            if buf in structures and any(
-                moves(idx, each, len(idx) - 1) and (each.extent or row) >= row for each in inner
-            ):
-                return False
+            if buf in structures and arrays[buf].shape[-1].const >= row:
+                if any(moves(idx, each, len(idx) - 1) for each in inner):
+                    return False
     scalars = any(isinstance(stmt, q.Alloc) for stmt in loop.body)
     return scalars or any(_mixes(loop, stmt, structures) for stmt in _simple(loop))
 
@@ -213,8 +212,10 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError("there is no loop with small arrays, along the rows of others")
     p = Cursors((yield None))
     held = p.at(path)
-    while inner := _first(p.stmt(held), q.For):
+    while isinstance(inner := _first(p.stmt(held), q.For), q.For):
         yield from p.do("unroll_loop", At(inner.path))
+        if _computes_bounds(inner):
+            yield from p.do("simplify")
     yield from p.do("simplify")
     while array := _first(p.stmt(held), q.Alloc):
         if isinstance(array, q.Alloc) and array.mem != "DRAM":  # others hold arrays alone
@@ -222,6 +223,12 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield from p.do("unroll_buffer", At(array.path), 0)
     if args:
         yield from vectorise.steps(p.ast, p.path(held), {**args, "unroll": 1})
+
+
+def _computes_bounds(loop: q.For) -> bool:
+    """Whether loops inside have a bound like `i + 1`, which Exo does not see to be a number."""
+    ends = [end for s in q.walk(loop.body) if isinstance(s, q.For) for end in (s.lo, s.hi)]
+    return any(loop.iter in q.expr_vars(end) and end != q.as_affine(loop.iter) for end in ends)
 
 
 def _first(loop: q.Stmt, kind: type[q.For] | type[q.Alloc]) -> q.Stmt | None:

@@ -22,8 +22,8 @@ MOST_MEMBERS = 36
 """A matrix of 6 by 6: of more, most are in memory at any time."""
 
 _PART = 16
-_REGISTERS = (16, 32, 64)
-"""Bytes of what is transposed, and of registers."""
+_REGISTERS = (8, 16, 32, 64)
+"""Bytes of what is transposed, at most, and of registers."""
 
 _TOGETHER = {
     2: (((0, 1), (0, 4, 1, 5)), ((0, 1), (2, 6, 3, 7))),
@@ -56,7 +56,7 @@ def has_structures(kind: str, lanes: int, members: int) -> bool:
     """Whether there are shuffles for structures of so many members."""
     element = ELEMENT_TYPES[kind]
     fits = lanes * element.bits // 8 in _REGISTERS and 2 <= members <= MOST_MEMBERS
-    return element.plain and fits
+    return element.plain and lanes > 1 and fits
 
 
 def structure(array: Array, idx: Indices, lane: q.Var) -> Indices | None:
@@ -107,7 +107,7 @@ def loaded(fused: Fused, uid: int) -> bool:
 
 def load(kind: str, lanes: int, count: int) -> Snippet:
     """Registers of the members of structures, from memory."""
-    vec, part = set_name(kind, lanes), _PART * 8 // ELEMENT_BITS[kind]
+    vec, part = set_name(kind, lanes), _part(kind, lanes)
     parts, text = _parts(kind, lanes)
     body: list[str] = []
     if count < part:
@@ -123,7 +123,7 @@ def load(kind: str, lanes: int, count: int) -> Snippet:
 
 def store(kind: str, lanes: int, count: int) -> Snippet:
     """Registers of the members of structures, to memory."""
-    vec, part = set_name(kind, lanes), _PART * 8 // ELEMENT_BITS[kind]
+    vec, part = set_name(kind, lanes), _part(kind, lanes)
     parts, text = _to_parts(kind, lanes)
     body: list[str] = []
     if count < part:
@@ -170,6 +170,11 @@ def partial_store(kind: str, lanes: int, count: int) -> Snippet:
     params = f"{_params(kind, f'const {vec}')}, long n"
     name, made = function(f"{vec}_store_{count}_n", "void", params, _lines(body))
     return name, f"{text}\n{made}"
+
+
+def _part(kind: str, lanes: int) -> int:
+    """Elements of what is transposed."""
+    return min(_PART * 8 // ELEMENT_BITS[kind], lanes)
 
 
 def _params(kind: str, vec: str, const: str = "") -> str:
@@ -236,7 +241,7 @@ def _shuffle(lanes: int, part: int, values: tuple[str, str], order: Sequence[int
 
 def _widths(kind: str, lanes: int) -> tuple[str, list[int]]:
     """The types of a part, and of registers twice as long and so on; their lanes."""
-    part = _PART * 8 // ELEMENT_BITS[kind]
+    part = _part(kind, lanes)
     widths = [part << n for n in range((lanes // part).bit_length())]
     return "\n".join(types(kind, each)[1] for each in widths), widths
 
