@@ -53,6 +53,8 @@ MOST_ELEMENTS = 64
 """Of its arrays together: registers and what of them the first cache holds."""
 LONG_ROWS = 8
 """Members of a structure that fill a register by themselves, or most of one."""
+TWICE = 512
+"""Bits of registers of which half ones are tried as well: shuffles may take half as long."""
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -63,9 +65,11 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         structures = _structures(proc, loop)
         if structures and not _gains(proc, loop, max(lanes, LONG_ROWS)):
             continue
-        if lanes > 1 and not _shares(loop) and (loop.extent is None or loop.extent >= lanes):
-            whole = divides(proc, lanes, loop.hi - loop.lo)
-            yield loop, {"lanes": lanes, "tail": "none" if whole else "masked"}
+        halves = structures and target.vector_bits >= TWICE
+        for each in (lanes // 2, lanes) if halves else (lanes,):
+            if each > 1 and not _shares(loop) and (loop.extent is None or loop.extent >= each):
+                whole = divides(proc, each, loop.hi - loop.lo)
+                yield loop, {"lanes": each, "tail": "none" if whole else "masked"}
         if not structures:
             yield loop, {}
 

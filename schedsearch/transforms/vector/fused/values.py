@@ -8,6 +8,7 @@ from functools import partial
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.vector.fused import reverse, snippets
 from schedsearch.transforms.vector.fused.elementary import elementary
 from schedsearch.transforms.vector.fused.extremes import composed
@@ -83,6 +84,9 @@ class Values:
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
                 asked = expr.name, kind, self.fused.lanes
                 known = elementary(*asked) or power(*asked)
+                choice = FUNCTIONS[expr.name].chooses
+                if choice and any(op.inner for op in self.fused.operands):
+                    known = snippets.chosen(choice, *asked[1:])
                 helper = self.need(known or snippets.extern(*asked), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
