@@ -134,9 +134,7 @@ def test_structures_are_loaded_and_stored(compiler: str, tmp_path: Path) -> None
         pytest.skip(f"{compiler} is not installed")
     text = ["#include <stdint.h>"]
     for number, (kind, lanes, count) in enumerate(SHAPES):
-        load, store = (
-            made(kind, lanes, count) for made in (structures.load, structures.store)
-        )
+        load, store = (made(kind, lanes, count) for made in (structures.load, structures.store))
         partial = (structures.partial_load, structures.partial_store)
         text += [load[1], store[1], *(made(kind, lanes, count)[1] for made in partial)]
         given = {"count": count, "lanes": lanes, "vec": f"vec_{kind}x{lanes}", "number": number}

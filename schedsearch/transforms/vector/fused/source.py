@@ -118,7 +118,9 @@ def _window(fused: Fused, uid: int, op: Operand) -> str:
     if op.moves:
         span = op.box[op.lane_dim] - 1
         counted = fused.counted and not fused.reads_whole(op)
-        extents[op.lane_dim] = (f"n + {span}" if span else "n") if counted else str(fused.lanes + span)
+        extents[op.lane_dim] = (
+            (f"n + {span}" if span else "n") if counted else str(fused.lanes + span)
+        )
     return f"[{op.type}][{', '.join(extents)}]"
 
 

@@ -144,8 +144,10 @@ def store(kind: str, lanes: int, count: int) -> Snippet:
 
 def partial_load(kind: str, lanes: int, count: int) -> Snippet:
     """The same of the first `n` structures; 0 for the others."""
-    vec, ctype, (whole, text) = set_name(kind, lanes), ELEMENT_TYPES[kind].c, load(
-        kind, lanes, count
+    vec, ctype, (whole, text) = (
+        set_name(kind, lanes),
+        ELEMENT_TYPES[kind].c,
+        load(kind, lanes, count),
     )
     body = [
         f"{ctype} some[{lanes * count}] = {{0}};",
@@ -159,8 +161,10 @@ def partial_load(kind: str, lanes: int, count: int) -> Snippet:
 
 def partial_store(kind: str, lanes: int, count: int) -> Snippet:
     """The same of the first `n` structures."""
-    vec, ctype, (whole, text) = set_name(kind, lanes), ELEMENT_TYPES[kind].c, store(
-        kind, lanes, count
+    vec, ctype, (whole, text) = (
+        set_name(kind, lanes),
+        ELEMENT_TYPES[kind].c,
+        store(kind, lanes, count),
     )
     body = [
         f"{ctype} some[{lanes * count}];",
