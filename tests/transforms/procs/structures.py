@@ -1,4 +1,4 @@
-"""Many small problems whose values are together, and loops over structures that stay as they are."""
+"""Many small problems whose values are together, and loops over structures that stay."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ for e in seq(0, n):                        for e in seq(0, n):
 ```
 
 Many small problems side by side: inverses of matrices, nodes of a lattice, filters in series (whose
-loops hand on a scalar). Proposed where the loop goes along the rows of arrays outside of it, or from
-structure to structure: the values of a problem may be together, `A[e, i, j]`. Then there need be no
-arrays inside, if elements are made of others of their structure.
+loops hand on a scalar). Proposed where the loop goes along the rows of arrays outside of it, or
+from structure to structure: the values of a problem may be together, `A[e, i, j]`. Then there need
+be no arrays inside, if elements are made of others of their structure.
 
 With `lanes` it is carried out in vector registers (`vectorise`): each is then what a scalar is now.
 Scalars alone gain nothing where compilers do not see that. Where iterations share sums,
@@ -26,10 +26,9 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from math import prod
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.ranges import loops_at
-
-from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.walkers import loops
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import PLAIN
@@ -53,6 +52,8 @@ MOST_ELEMENTS = 64
 """Of its arrays together: registers and what of them the first cache holds."""
 LONG_ROWS = 8
 """Members of a structure that fill a register by themselves, or most of one."""
+MANY = 32
+"""Problems side by side."""
 TWICE = 512
 """Bits of registers of which half ones are tried as well: shuffles may take half as long."""
 
@@ -181,21 +182,31 @@ def _structures(proc: q.Proc, loop: q.For) -> dict[q.Var, int]:
 
 
 def _gains(proc: q.Proc, loop: q.For, row: int) -> bool:
-    """Whether registers are of no more use inside of a structure, or for a sum over loops around
-    it: there are arrays, or elements are made of others, and all rows are short."""
+    """Whether registers are of no more use elsewhere: structures are many, their rows are short,
+    each element is made of others, and no sum over loops around or row of results uses structures
+    again."""
     structures, arrays = _structures(proc, loop), declared(proc)
     inner = [each for each in q.walk(loop.body) if isinstance(each, q.For)]
     around = [*loops_at(proc, loop.path)]
+    local = {s.buf for s in q.walk(loop.body) if isinstance(s, q.Alloc)}
+    rows = set[q.Var]()
     for stmt in _simple(loop):
-        kept = {each.iter for each in around} & frozenset().union(*map(q.expr_vars, stmt.idx))
+        used = frozenset().union(*map(q.expr_vars, stmt.idx))
+        kept = {each.iter for each in around if each.iter in used}
         if isinstance(stmt, q.Reduce) and used_again(stmt, kept, around):
             return False
-        for (buf, idx), _ in _used(stmt):
-            if buf in structures and arrays[buf].shape[-1].const >= row:
-                if any(moves(idx, each, len(idx) - 1) for each in inner):
-                    return False
+        if stmt.buf not in local and stmt.buf not in structures:
+            rows |= kept - {loop.iter}
+    for (buf, idx), _ in chain.from_iterable(map(_used, _simple(loop))):
+        if buf in structures:
+            long = arrays[buf].shape[-1].const >= row
+            if rows - frozenset().union(*map(q.expr_vars, idx)) or (
+                long and any(moves(idx, each, len(idx) - 1) for each in inner)
+            ):
+                return False
     scalars = any(isinstance(stmt, q.Alloc) for stmt in loop.body)
-    return scalars or any(_mixes(loop, stmt, structures) for stmt in _simple(loop))
+    mixed = scalars or any(_mixes(loop, stmt, structures) for stmt in _simple(loop))
+    return mixed and (loop.extent is None or loop.extent >= MANY)
 
 
 def _mixes(loop: q.For, stmt: q.Assign | q.Reduce, structures: Mapping[q.Var, int]) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import Array
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS, ELEMENT_TYPES
@@ -94,10 +95,9 @@ def loaded(fused: Fused, uid: int) -> bool:
     for stmt in fused.body:
         if not isinstance(stmt, q.Assign | q.Reduce):
             continue
-        for node in q.walk_expr(stmt.rhs):
-            if isinstance(node, q.Read) and node.buf.uid == uid:
-                if member(op, node.idx) not in assigned:
-                    return True
+        for read in reads(stmt.rhs):
+            if read.buf.uid == uid and member(op, read.idx) not in assigned:
+                return True
         if stmt.buf.uid == uid:
             if isinstance(stmt, q.Reduce) and member(op, stmt.idx) not in assigned:
                 return True
