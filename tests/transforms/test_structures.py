@@ -17,6 +17,7 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.vector.fused import structures
+from schedsearch.transforms.vector.fused.recognise import fuse
 from transforms.helpers import TARGET, arguments, runs_here, source
 from transforms.interpret import interpret
 from transforms.native import Library, emulated
@@ -103,6 +104,13 @@ def test_the_meaning_stays_on_neon(tmp_path: Path) -> None:
 def test_others_stay(name: str, bits: int) -> None:
     target = replace(TARGET, vector_bits=bits)
     assert not list(SCALARISE.rewrites(mirror(PROCEDURES[name]), target))
+
+
+def test_lanes_may_not_need_structures_of_others() -> None:
+    ast = mirror(PROCEDURES["no_structure_of_its_own"])
+    loop = ast.body[0]
+    assert isinstance(loop, q.For)
+    assert fuse(ast, loop, 4, counted=True) is None
 
 
 COPIES = """

@@ -140,6 +140,13 @@ def moved(n: size, p: f32[n, 4], d: f32[2, n]):
 
 
 @proc
+def partly(n: size, y: f32[n, 6], x: f32[n, 2]):
+    for e in seq(0, n):
+        y[e, 1] = x[e, 1] - x[e, 0]
+        y[e, 4] = x[e, 0]
+
+
+@proc
 def widened(n: size, y: f64[n, 2], x: f32[n, 7], k: i32[n, 3], c: i32[n, 2]):
     for e in seq(0, n):
         for i in seq(0, 2):
@@ -173,6 +180,27 @@ def no_structures_of_others(n: size, y: f32[n, 3], x: f32[n + 1, 3]):
     for e in seq(0, n):
         for i in seq(0, 3):
             y[e, i] = x[e + 1, 2 - i] - x[e, i]
+
+
+@proc
+def no_structure_of_its_own(n: size, x: f32[n + 1, 2]):
+    for e in seq(0, n):
+        x[e, 0] = x[e + 1, 1] - x[e, 0]
+
+
+@proc
+def no_few_problems(y: f32[16, 3], x: f32[16, 3]):
+    for e in seq(0, 16):
+        for i in seq(0, 3):
+            y[e, i] = x[e, 2 - i]
+
+
+@proc
+def no_rows_used_again(n: size, C: f32[n, n], A: f32[n, 5], B: f32[n, 5]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, 5):
+                C[i, j] += A[i, k] * B[j, k]
 
 
 @proc
