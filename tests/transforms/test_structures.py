@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +16,12 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS, ELEMENT_TYPES
 from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.vector.fused import structures
 from schedsearch.transforms.vector.fused.recognise import fuse
+from transforms.execution import assert_exact
 from transforms.helpers import TARGET, arguments, runs_here, source
 from transforms.interpret import interpret
 from transforms.native import Library, emulated
@@ -104,6 +108,44 @@ def test_the_meaning_stays_on_neon(tmp_path: Path) -> None:
 def test_others_stay(name: str, bits: int) -> None:
     target = replace(TARGET, vector_bits=bits)
     assert not list(SCALARISE.rewrites(mirror(PROCEDURES[name]), target))
+
+
+def random_problems(rng: random.Random) -> Iterator[str]:
+    """Procedures of one loop over structures, some of them of two dimensions, and rows."""
+    yield "from __future__ import annotations\nfrom exo import proc\n"
+    for number in range(10):
+        kind = rng.choice(["f32", "f64", "i32"])
+        shapes = {name: (rng.randint(2, 9),) for name in "abc"}
+        shapes["d"] = (rng.randint(1, 3), rng.randint(2, 4))
+        args = [f"{name}: {kind}[n, {', '.join(map(str, s))}]" for name, s in shapes.items()]
+        yield f"@proc\ndef f{number}(n: size, {', '.join(args)}, r: {kind}[n]):"
+        yield "    for e in seq(0, n):"
+
+        def element(shapes: dict[str, tuple[int, ...]] = shapes) -> str:
+            name = rng.choice([*shapes, "r"])
+            places = [str(rng.randrange(extent)) for extent in shapes.get(name, ())]
+            return f"{name}[{', '.join(['e', *places])}]"
+
+        yield "        a[e, 0] = b[e, 1]"
+        for _ in range(rng.randint(1, 8)):
+            term = " ".join([element(), rng.choice("+-"), element()])
+            yield f"        {element()} {rng.choice(['=', '+='])} {term}"
+        yield ""
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_random_problems(bits: int, tmp_path: Path) -> None:
+    file = tmp_path / "problems.py"
+    file.write_text("\n".join(random_problems(random.Random(5))))
+    procedures, target = load_source(file).procs, replace(TARGET, vector_bits=bits)
+    for number, (name, procedure) in enumerate(procedures.items()):
+        ast = mirror(procedure)
+        made = [apply(procedure, ast, each) for each in SCALARISE.rewrites(ast, target)]
+        assert made
+        folder = tmp_path / name
+        folder.mkdir()
+        assert_exact(procedure, made, [{"n": n} for n in (1, 5, 16, 29 + number)], folder)
 
 
 def test_lanes_may_not_need_structures_of_others() -> None:
