@@ -89,13 +89,13 @@ def no_arrays(n: size, a: f32[3, n], y: f32[n]):
 
 
 @proc
-def no_rows(n: size, a: f32[n, 3], y: f32[n, 3]):
+def no_rows(n: size, a: f32[n, 3, n], y: f32[n, 3, n]):
     for i in seq(0, n):
         t: f32[3]
         for k in seq(0, 3):
-            t[k] = a[i, k]
+            t[k] = a[i, k, 0]
         for k in seq(0, 3):
-            y[i, k] = t[2 - k]
+            y[i, k, 0] = t[2 - k]
 
 
 @proc

@@ -38,7 +38,7 @@ MAX_UNROLL = 8
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         lanes = _lanes(target, loop)
-        if lanes < 2 or not _vectorisable(proc, loop, lanes):
+        if lanes < 2 or not _vectorisable(proc, loop, lanes, structures=False):
             continue
         if loop.extent is not None and loop.extent < lanes:
             yield loop, {"lanes": lanes, "unroll": 1, "tail": "masked"}
@@ -61,17 +61,20 @@ def _lanes(target: Target, loop: q.For) -> int:
     return 1 << (loop.extent - 1).bit_length() if loop.extent else 1
 
 
-def _vectorisable(proc: q.Proc, loop: q.For, lanes: int) -> bool:
+def _vectorisable(proc: q.Proc, loop: q.For, lanes: int, structures: bool) -> bool:
+    """Whether the loop has a vector form; with `structures` also if its elements are members of
+    such, which `scalarise` proposes."""
     fused = fuse(proc, loop, lanes, counted=True)
     return fused is not None and all(
-        not op.registers and (op.moves or not op.written) for op in fused.operands
+        not op.registers and (op.moves or not op.written) and (structures or not op.inner)
+        for op in fused.operands
     )
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     loop = ast.by_path[path]
     lanes, unroll, tail = _checked(args)
-    if not isinstance(loop, q.For) or not _vectorisable(ast, loop, lanes):
+    if not isinstance(loop, q.For) or not _vectorisable(ast, loop, lanes, structures=True):
         raise RewriteError("the iterations of this loop have no vector form")
     p = Cursors((yield None))
     held = p.at(path)

@@ -128,7 +128,7 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Assign | q.Reduce | N
     fused = fuse(proc, loop, lanes, counted=True)
     if fused is None or not any(op.moves for op in fused.operands):
         return None
-    if any(op.registers for op in fused.operands):
+    if any(op.registers or op.inner for op in fused.operands):
         return None
     shared = _shared(loop)
     if not shared:

@@ -14,14 +14,14 @@ minimum, so that no other number is needed to begin with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from schedsearch.analysis.conversions import promoted
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.transforms.vector.fused import reverse, snippets
+from schedsearch.transforms.vector.fused import reverse, snippets, structures
 from schedsearch.transforms.vector.fused.handing_on import begun, ended, state_registers
 from schedsearch.transforms.vector.fused.model import (
     LANE,
@@ -130,7 +130,28 @@ class Function:
     def body(self) -> list[str]:
         if self.fused.recurrence:
             return list(self.recurring())
-        return [line for stmt in self.fused.body for line in self.stmt(stmt)]
+        lines = [line for stmt in self.fused.body for line in self.stmt(stmt)]
+        return [*self.loaded_structures(), *lines, *self.stored_structures()]
+
+    def loaded_structures(self) -> Iterator[str]:
+        for uid, op in enumerate(self.fused.operands):
+            if op.inner:
+                yield f"{self.c.vec(op.type)} x{uid}_m[{structures.members(op)}];"
+                if structures.loaded(self.fused, uid):
+                    made = (structures.load, structures.partial_load)[self.c.masked]
+                    yield self.moved_structures(uid, made)
+
+    def stored_structures(self) -> Iterator[str]:
+        for uid, op in enumerate(self.fused.operands):
+            if op.inner and op.written:
+                made = (structures.store, structures.partial_store)[self.c.masked]
+                yield self.moved_structures(uid, made)
+
+    def moved_structures(self, uid: int, made: Callable[..., snippets.Snippet]) -> str:
+        """C that loads or stores the structures of an operand."""
+        op, count = self.fused.operands[uid], f", {self.c.count}" * self.c.masked
+        helper = self.c.need(made(op.type, self.fused.lanes, structures.members(op)), op.type)
+        return f"{helper}({self.c.structures(uid)}, x{uid}_m{count});"
 
     def counted_chains(self, rest: Sequence[str]) -> Iterator[str]:
         """The loop of a counted instruction that reduces: whole registers in all chains, then in
@@ -259,6 +280,8 @@ class Function:
         uid = stmt.buf.uid
         if uid >= len(self.fused.operands):
             return f"x{uid} = {text};"
+        if self.fused.operands[uid].inner:
+            return f"{self.c.member(stmt.buf, stmt.idx)} = {text};"
         if self.fused.operands[uid].registers:
             register = self.c.register(stmt.buf)
             if self.c.masked and not self.fused.spare:

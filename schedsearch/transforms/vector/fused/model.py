@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conversions import promoted, value_type
@@ -32,7 +32,8 @@ class Operand:
     scalar. If the operand `moves`, the last dimension runs with the lanes.
     `registers`: it is a register of a vector memory. An array accessed at several
     `places` with no constant distance is given whole (Exo does not pass an array
-    twice), with the indices of each place as arguments; 0 for a window.
+    twice), with the indices of each place as arguments; 0 for a window. With `inner` dimensions
+    the lanes run in the one before those, which are whole: each has a structure (`structures.py`).
     """
 
     type: str
@@ -41,6 +42,12 @@ class Operand:
     registers: bool
     written: bool
     places: int = 0
+    inner: int = field(default=0, repr=False)
+
+    @property
+    def lane_dim(self) -> int:
+        """The dimension that runs with the lanes."""
+        return len(self.box) - 1 - self.inner
 
 
 @dataclass(frozen=True)
@@ -151,6 +158,8 @@ def by_value(op: Operand) -> bool:
 
 def strides(op: Operand) -> list[int]:
     """Dimensions whose stride the instruction needs."""
+    if op.inner:
+        return []
     return [dim for dim, n in enumerate(op.box[:-1]) if n > 1 and not op.registers]
 
 
@@ -168,6 +177,8 @@ def fused_name(fused: Fused) -> str:
     shape += f" rows of {fused.row}" if fused.row else ""
     shape += " backwards" * fused.backwards
     shape += " once" * fused.once
+    inner = [op.inner for op in fused.operands]
+    shape += f" structures {inner}" if any(inner) else ""
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])

@@ -21,6 +21,7 @@ from schedsearch.transforms.vector.fused.model import (
     operand,
     place_index,
 )
+from schedsearch.transforms.vector.fused.structures import has_structures, members, structure
 from schedsearch.transforms.vector.registers import register_kind
 
 
@@ -94,8 +95,10 @@ def scalar(uid: int) -> Given:
 
 def as_operand(uid: int, array: Array, accesses: ArrayAccesses, lanes: int) -> Given | None:
     """The operand number `uid`; None if the array cannot be one."""
-    if array.type not in VECTORS or not array.dense or None in accesses.moves:
+    if array.type not in VECTORS or not array.dense:
         return None
+    if None in accesses.moves:
+        return _structures(uid, array, accesses, lanes)
     if any(len(place) != len(array.shape) for place in accesses.places):
         return None
     if not (accesses.in_turn or _apart(accesses)):
@@ -194,6 +197,25 @@ def _window(uid: int, array: Array, accesses: ArrayAccesses) -> Given | None:
         corner[-1] = corner[-1] - q.as_affine(accesses.loop.iter)
     made = Operand(array.type, tuple(box), moves, False, bool(accesses.writes))
     return Given(operand(uid), made, _from_corner(accesses, tuple(corner)))
+
+
+def _structures(uid: int, array: Array, accesses: ArrayAccesses, lanes: int) -> Given | None:
+    """Structures, of which each lane accesses one of its own."""
+    lane = accesses.loop.iter
+    starts = {structure(array, place, lane) for place in accesses.places}
+    start = starts.pop()
+    if starts or start is None or accesses.outer or accesses.in_turn:
+        return None
+    inside = array.shape[len(start) :]
+    given = all(index.is_const for place in accesses.places for index in place[len(start) :])
+    if not given or not array.mem.startswith("DRAM"):
+        return None
+    box = (*(1,) * len(start), *(extent.const for extent in inside))
+    made = Operand(array.type, box, True, False, bool(accesses.writes), inner=len(inside))
+    if not has_structures(array.type, lanes, members(made)):
+        return None
+    corner = (*start[:-1], start[-1] - q.as_affine(lane), *(q.Affine(0) for _ in inside))
+    return Given(operand(uid), made, _from_corner(accesses, corner))
 
 
 def _from_corner(accesses: ArrayAccesses, corner: Indices) -> Callable[[Indices], Indices]:

@@ -166,7 +166,11 @@ def _has_lanes(
         if not (fused.reads_whole(op) and op.moves):
             continue
         ends = (idx[-1] - q.as_affine(loop.iter) + fused.lanes for idx in indices)
-        if op.places or not all(here.at_most(end - arrays[buf].shape[-1], 0) for end in ends):
+        if (
+            op.places
+            or op.inner
+            or not all(here.at_most(end - arrays[buf].shape[-1], 0) for end in ends)
+        ):
             return False
     return True
 

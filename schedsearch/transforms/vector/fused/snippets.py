@@ -168,6 +168,20 @@ def _kept(name: str, kind: str, lanes: int, params: str, value: str) -> Snippet:
     return function(name, vec, params, "\n    ".join(body))
 
 
+def chosen(comparison: str, kind: str, lanes: int) -> Snippet:
+    """`a < b ? c : d` by bits. Of a loop over lanes that come from shuffles gcc 12 takes elements
+    one by one."""
+    vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
+    name = {"<": "less", "<=": "most", "==": "equal"}[comparison]
+    body = [
+        f"typedef {_INTEGERS[size]} bits __attribute__((vector_size({lanes * size})));",
+        f"const bits kept = a {comparison} b;",
+        f"return ({vec})(((bits)c & kept) | ((bits)d & ~kept));",
+    ]
+    params = ", ".join(f"{vec} {letter}" for letter in "abcd")
+    return function(f"{vec}_if_{name}", vec, params, "\n    ".join(body))
+
+
 def partial_load(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes from memory, 0 in the others."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from math import prod
 from typing import Any
 
 from schedsearch.core import ast as q
@@ -67,6 +68,8 @@ def fused_source(fused: Fused) -> str:
             asserts += [f"    assert {condition}" for condition in _bounds(fused, uid, op)]
             continue
         params.append(f"x{uid}: {_window(fused, uid, op)} @ {_memory(fused, op)}")
+        for dim in range(op.lane_dim, len(op.box) - 1) if op.inner else ():
+            asserts.append(f"    assert stride(x{uid}, {dim}) == {prod(op.box[dim + 1 :])}")
         if op.moves or (fused.row and walks(fused)[uid] is Walk.COLUMN):
             asserts.append(f"    assert stride(x{uid}, {len(op.box) - 1}) == 1")
         if op.moves and fused.row and walks(fused)[uid] is Walk.ALONG:
@@ -113,9 +116,11 @@ def _window(fused: Fused, uid: int, op: Operand) -> str:
     if fused.row:
         return f"[{op.type}][{', '.join(_of_rows(fused, uid, op))}]"
     if op.moves:
-        span = op.box[-1] - 1
+        span = op.box[op.lane_dim] - 1
         counted = fused.counted and not fused.reads_whole(op)
-        extents[-1] = (f"n + {span}" if span else "n") if counted else str(fused.lanes + span)
+        extents[op.lane_dim] = (
+            (f"n + {span}" if span else "n") if counted else str(fused.lanes + span)
+        )
     return f"[{op.type}][{', '.join(extents)}]"
 
 

@@ -8,11 +8,13 @@ from functools import partial
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.vector.fused import reverse, snippets
 from schedsearch.transforms.vector.fused.elementary import elementary
 from schedsearch.transforms.vector.fused.extremes import composed
 from schedsearch.transforms.vector.fused.model import LANE, Fused, by_value, place_of, strides
 from schedsearch.transforms.vector.fused.powers import power
+from schedsearch.transforms.vector.fused.structures import member, members
 
 Value = tuple[str, str, bool]
 """C text, element type, and whether it is a register rather than a scalar."""
@@ -82,6 +84,9 @@ class Values:
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
                 asked = expr.name, kind, self.fused.lanes
                 known = elementary(*asked) or power(*asked)
+                choice = FUNCTIONS[expr.name].chooses
+                if choice and any(op.inner for op in self.fused.operands):
+                    known = snippets.chosen(choice, *asked[1:])
                 helper = self.need(known or snippets.extern(*asked), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
@@ -108,6 +113,8 @@ class Values:
             return f"x{uid}", kind, False
         if op.registers:
             return self.register(read.buf), kind, True
+        if op.inner:
+            return self.member(read.buf, read.idx), kind, True
         address = self.address(read.buf, read.idx)
         if LANE not in q.expr_vars(read.idx[-1]):
             return f"(*({address}))", kind, False
@@ -126,6 +133,16 @@ class Values:
         box = self.fused.operands[buf.uid].box
         several = self.fused.copies > 1 and len(box) > 1 and box[-2] == self.fused.copies
         return f"x{buf.uid}[v]" if several else f"x{buf.uid}[0]"
+
+    def member(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
+        """The register of a member of structures."""
+        return f"x{buf.uid}_m[{member(self.fused.operands[buf.uid], idx)}]"
+
+    def structures(self, uid: int) -> str:
+        """Pointer to the structure of the first lane."""
+        count = members(self.fused.operands[uid])
+        chain = f" + {self.chain * self.fused.lanes * count}" * bool(self.chain)
+        return f"x{uid}{chain}" + f" + {count} * l" * self.fused.loops
 
     def address(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
         """Pointer to the element of the first lane."""
