@@ -222,6 +222,8 @@ class Function:
                 yield from self.stmt(stmt)
             return
         if not found.carried:
+            for stmt in self.fused.body[:-1]:
+                yield from self.stmt(stmt)
             yield self.write(found.stmt, (results(found, self.c), found.stmt.type, True))
             return
         at = self.fused.body.index(found.stmt)

@@ -22,12 +22,13 @@ Value = tuple[str, str, bool]
 class Values:
     """The values that a function of one instruction computes, and the helpers it turns out to need.
     `masked`: there may be fewer iterations than lanes; `chain`: of several, that of a minimum or
-    maximum."""
+    maximum; `past`: registers of what iterations before left in arrays."""
 
     fused: Fused
     needed: dict[str, str] = field(default_factory=dict)
     masked: bool = False
     chain: int = 0
+    past: dict[q.Read, str] = field(default_factory=dict)
 
     @property
     def count(self) -> str:
@@ -82,6 +83,8 @@ class Values:
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
                 asked = expr.name, kind, self.fused.lanes
                 known = elementary(*asked) or power(*asked)
+                if kind == "i32" and all(isinstance(arg, q.Const) for arg in expr.args[2:]):
+                    known = snippets.chosen(*asked) if len(args) == 4 else known
                 helper = self.need(known or snippets.extern(*asked), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
@@ -99,6 +102,8 @@ class Values:
 
     def read(self, read: q.Read) -> Value:
         uid, kind = read.buf.uid, read.type
+        if read in self.past:
+            return self.past[read], kind, True
         if uid >= len(self.fused.operands):
             return f"x{uid}", kind, True
         op = self.fused.operands[uid]
