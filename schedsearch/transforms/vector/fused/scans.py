@@ -5,9 +5,10 @@ An iteration makes `a + p * y` of a result `y`, two in a row the same with anoth
 that of two below, and so on (Blelloch, "Prefix sums and their applications", 1990). Of minima and
 maxima it is `max(a, y + p)`, and `max(max(a2, a1 + p2), y + (p2 + p1))`.
 
-Numbers that are too large for products or sums of all lanes are computed lane by lane: products
-may be infinite, and integers overflow, where no result does. Sums and products of integers are
-computed modulo `2^32`, so that they are right wherever the results are.
+Registers with a factor above 1 are computed lane by lane, as in `recurring.py`: products may be
+infinite, or of numbers whose differences are small, where no result is. So are integers that may
+overflow. Sums and products of integers are computed modulo `2^32`, so that they are right wherever
+the results are.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from schedsearch.transforms.vector.registers import set_name
 Factors = Literal["none", "same", "own"]
 """No factor (1, or 0 of an extreme), one for all lanes, or one for each."""
 
-_BITS_OF_PRODUCTS = {"f32": 120, "f64": 1000}
+LARGEST_WHOLE = 1 << 22
+"""Whole numbers of which as many as there are lanes are added without overflow."""
 
 
 def scan(kind: str, lanes: int, extreme: Extreme, factors: Factors, opens: bool = False) -> Snippet:
@@ -145,10 +147,9 @@ def _one(extreme: Extreme, a: str, open_: str) -> str:
 def _guard_of_products(kind: str, lanes: int, factors: Factors) -> Iterator[str]:
     if factors != "own" or kind in INTEGERS:
         return
-    most = f"0x1p{_BITS_OF_PRODUCTS[kind] // lanes}{'f' if kind == 'f32' else ''}"
-    yield from _bits(kind, lanes)
+    one = "1.0f" if kind == "f32" else "1.0"
     in_turn = "r[l] = *c = a[l] + b[l] * *c;"
-    yield from _in_turn(kind, lanes, f"(bits)(b > {most}) | (bits)(b < -{most})", in_turn)
+    yield from _in_turn(kind, lanes, f"(bits)(b > {one}) | (bits)(b < -{one})", in_turn)
 
 
 def _guard_of_sums(
@@ -156,20 +157,21 @@ def _guard_of_sums(
 ) -> Iterator[str]:
     if factors == "none" or kind not in INTEGERS:
         return
-    large, small = 1 << 30, (1 << 30) // lanes - 1
     own = factors == "own"
-    far = f"(bits)(a > {large}) | (bits)(a < -{large})"
-    if own:
-        far += f" | (bits)(b > {small}) | (bits)(b < -{small})"
-        scalars = f"*c > {large} || *c < -{large}"
-    else:
-        scalars = f"*c > {large} || *c < -{large} || b > {small} || b < -{small}"
+    far = " | ".join(_far(each, "(bits)({})") for each in ("a", "b")[: 1 + own])
+    scalars = " || ".join(_far(each, "{}").replace("|", "||") for each in ("*c", "b")[: 2 - own])
     factor = "b[l]" if own else "b"
     if opens:
         factor += " * (o[l] != 0)"
     one = _one(extreme, "a[l]", "o[l]" if opens else "")
     in_turn = f"const int t = *c + {factor}; r[l] = *c = {one};"
     yield from _in_turn(kind, lanes, far, in_turn, f"{scalars} || ")
+
+
+def _far(name: str, test: str) -> str:
+    """Whether sums with it may overflow."""
+    sides = (f"{name} > {LARGEST_WHOLE}", f"{name} < -{LARGEST_WHOLE}")
+    return " | ".join(map(test.format, sides))
 
 
 def _bits(kind: str, lanes: int) -> Iterator[str]:

@@ -92,9 +92,9 @@ def extern(name: str, kind: str, lanes: int) -> Snippet:
 
 def chosen(name: str, kind: str, lanes: int) -> Snippet:
     """A choice between whole numbers. Of a loop over lanes, gcc 12 makes -1 of `a == b ? 0 : 1`."""
-    vec, size = set_name(kind, lanes), lanes * ELEMENT_TYPES[kind].bits // 8
+    vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
     body = [
-        f"typedef {_INTEGERS[ELEMENT_TYPES[kind].bits // 8]} bits __attribute__((vector_size({size})));",
+        f"typedef {_INTEGERS[size]} bits __attribute__((vector_size({lanes * size})));",
         f"const bits taken = (bits)(a {FUNCTIONS[name].chooses} b);",
         f"return ({vec})(((bits)c & taken) | ((bits)d & ~taken));",
     ]

@@ -94,6 +94,11 @@ class System:
     def read(self) -> q.Read:
         return self.places[0]
 
+    @property
+    def known(self) -> bool:
+        """Whether its factors are numbers, whose powers do not grow."""
+        return all(number(each) is not None for row in self.matrix for each in row if each)
+
 
 @dataclass(frozen=True)
 class States:

@@ -37,6 +37,8 @@ def powers(system: System, values: Values) -> Iterator[str]:
             terms = [f"b{name}_{each} * p{each}_{other}[i - 1]" for each in names]
             yield f"    p{name}_{other}[i] = {' + '.join(terms)};"
     yield "}"
+    if system.known:
+        return
     grown = f"grown{names[0]}"
     yield f"int {grown} = 0;"
     yield f"for (int i = 0; i < {lanes}; i++) {{"
@@ -49,35 +51,46 @@ def system_registers(system: System, values: Values) -> Iterator[str]:
     """What the states are before the iterations of all lanes, and after the last one."""
     kind, lanes, names = system.read.type, values.fused.lanes, _names(system, values)
     element, vec = ELEMENT_TYPES[kind].c, values.vec(kind)
-    shift, last = values.need(after(kind, lanes), kind), lanes - 1
+    shift = values.need(after(kind, lanes), kind)
     for name, free in zip(names, system.free, strict=True):
         yield f"{vec} next{name} = {free_register(free, kind, values)};"
         yield f"const {element} before{name} = c{name};"
-    yield f"if (grown{names[0]}) {{"
-    yield f"    for (int i = 0; i < {lanes}; i++) {{"
-    for name in names:
-        terms = _product(name, names, "b{}", "c{}")
-        yield f"        const {element} t{name} = next{name}[i] + {terms};"
-    for name in names:
-        yield f"        next{name}[i] = c{name} = t{name};"
-    yield "    }"
-    yield "} else {"
-    for by in turns(lanes):
-        for name in names:
-            yield f"    const {vec} below{name}_{by} = {below(vec, lanes, by, f'next{name}')};"
-        for name in names:
-            terms = _product(name, names, f"p{{}}[{by - 1}]", f"below{{}}_{by}")
-            yield f"    next{name} += {terms};"
-    for name in names:
-        terms = _product(name, names, f"p{{}}[{last}]", "before{}")
-        yield f"    c{name} = next{name}[{last}] + {terms};"
-    for name in names:
-        yield f"    next{name} += {_product(name, names, 'p{}', 'before{}')};"
-    yield "}"
+    if system.known:
+        yield from _in_parallel(vec, lanes, names)
+    else:
+        yield f"if (grown{names[0]}) {{"
+        yield from (f"    {line}" for line in _in_turn(element, lanes, names))
+        yield "} else {"
+        yield from (f"    {line}" for line in _in_parallel(vec, lanes, names))
+        yield "}"
     for name in names:
         yield f"{vec} {extreme_register(name, 0)} = {shift}(next{name}, before{name});"
         if values.masked:
             yield f"c{name} = next{name}[{values.count} - 1];"
+
+
+def _in_turn(element: str, lanes: int, names: Sequence[str]) -> Iterator[str]:
+    yield f"for (int i = 0; i < {lanes}; i++) {{"
+    for name in names:
+        terms = _product(name, names, "b{}", "c{}")
+        yield f"    const {element} t{name} = next{name}[i] + {terms};"
+    for name in names:
+        yield f"    next{name}[i] = c{name} = t{name};"
+    yield "}"
+
+
+def _in_parallel(vec: str, lanes: int, names: Sequence[str]) -> Iterator[str]:
+    for by in turns(lanes):
+        for name in names:
+            yield f"const {vec} below{name}_{by} = {below(vec, lanes, by, f'next{name}')};"
+        for name in names:
+            terms = _product(name, names, f"p{{}}[{by - 1}]", f"below{{}}_{by}")
+            yield f"next{name} += {terms};"
+    for name in names:
+        terms = _product(name, names, f"p{{}}[{lanes - 1}]", "before{}")
+        yield f"c{name} = next{name}[{lanes - 1}] + {terms};"
+    for name in names:
+        yield f"next{name} += {_product(name, names, 'p{}', 'before{}')};"
 
 
 def _product(name: str, names: Sequence[str], factor: str, other: str) -> str:
