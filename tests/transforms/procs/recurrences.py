@@ -489,6 +489,15 @@ def large_factors(n: size, y: f32[n + 1], w: f32[n], x: f32[n]):
 
 
 @proc
+def nothing_grows(n: size, y: f32[n], w: f32[n]):
+    s: f32
+    s = 0.0
+    for j in seq(0, n):
+        s = (w[j] * w[j] + 1.0) * 1000000.0 * s
+        y[j] = s
+
+
+@proc
 def sums_of_segments(n: size, y: f32[n + 1], w: f32[n], x: f32[n]):
     for j in seq(0, n):
         y[j + 1] = x[j] + select(w[j], x[j], 0.0, y[j])

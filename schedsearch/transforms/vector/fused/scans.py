@@ -148,6 +148,7 @@ def _guard_of_products(kind: str, lanes: int, factors: Factors) -> Iterator[str]
     if factors != "own" or kind in INTEGERS:
         return
     one = "1.0f" if kind == "f32" else "1.0"
+    yield from _bits(kind, lanes)
     in_turn = "r[l] = *c = a[l] + b[l] * *c;"
     yield from _in_turn(kind, lanes, f"(bits)(b > {one}) | (bits)(b < -{one})", in_turn)
 
