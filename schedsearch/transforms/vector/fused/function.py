@@ -58,6 +58,7 @@ class Function:
         if self.fused.parts > 1:
             return self.in_parts()
         self.c.masked = self.fused.counted
+        self.c.scans = self.fused.recurrence and self.law.scans
         extremes = [stmt for stmt in reduced(self.fused) if isinstance(stmt, q.Assign)]
         if self.fused.recurrence:
             extremes = []

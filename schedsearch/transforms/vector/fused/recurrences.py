@@ -67,6 +67,11 @@ class Recurrence:
         return FloatingPoint.REASSOCIATE if self.added else FloatingPoint.FAST
 
     @property
+    def scans(self) -> bool:
+        """Whether it is computed as in `scans.py`."""
+        return self.varies or bool(self.extreme) or self.stmt.type in INTEGERS
+
+    @property
     def known(self) -> bool:
         return known(self.factor, self.second)
 

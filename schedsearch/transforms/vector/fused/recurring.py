@@ -79,7 +79,7 @@ def carried_register(found: Recurrence, values: Values, early: Sequence[str]) ->
 
 def first_order(law: Recurrence | State, kind: str, lanes: int) -> Snippet:
     """The function of all lanes of a register of a recurrence of first order."""
-    if kind in INTEGERS or law.extreme or law.varies:
+    if law.scans:
         return scan(kind, lanes, law.extreme, _factors(law, kind), law.open is not None)
     return linear(kind, lanes, law.known)
 

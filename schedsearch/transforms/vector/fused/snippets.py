@@ -91,7 +91,8 @@ def extern(name: str, kind: str, lanes: int) -> Snippet:
 
 
 def chosen(name: str, kind: str, lanes: int) -> Snippet:
-    """A choice between whole numbers. Of a loop over lanes, gcc 12 makes -1 of `a == b ? 0 : 1`."""
+    """A choice, by masks. Of a loop over lanes, gcc 12 makes -1 of `a == b ? 0 : 1`, and often no
+    vectors."""
     vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
     body = [
         f"typedef {_INTEGERS[size]} bits __attribute__((vector_size({lanes * size})));",
@@ -99,7 +100,7 @@ def chosen(name: str, kind: str, lanes: int) -> Snippet:
         f"return ({vec})(((bits)c & taken) | ((bits)d & ~taken));",
     ]
     params = ", ".join(f"{vec} {letter}" for letter in LETTERS)
-    return function(f"{vec}_{name}_of_numbers", vec, params, "\n    ".join(body))
+    return function(f"{vec}_{name}_by_mask", vec, params, "\n    ".join(body))
 
 
 def total(kind: str, lanes: int) -> Snippet:

@@ -66,6 +66,10 @@ class State:
         return self.factor is None and not self.extreme
 
     @property
+    def scans(self) -> bool:
+        return self.varies or bool(self.extreme) or self.read.type in INTEGERS
+
+    @property
     def second(self) -> q.Expr | None:
         """The factor of what the state was two iterations before."""
         if self.partner is None:
@@ -105,6 +109,11 @@ class States:
     """Those of a loop; each is computed from ones before it."""
 
     each: tuple[State | System, ...]
+
+    @property
+    def scans(self) -> bool:
+        """Whether any is computed as in `scans.py` or `systems.py`."""
+        return any(isinstance(each, System) or each.scans for each in self.each)
 
     @property
     def contract(self) -> FloatingPoint:

@@ -8,6 +8,7 @@ from functools import partial
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.vector.fused import reverse, snippets
 from schedsearch.transforms.vector.fused.elementary import elementary
 from schedsearch.transforms.vector.fused.extremes import composed
@@ -22,13 +23,15 @@ Value = tuple[str, str, bool]
 class Values:
     """The values that a function of one instruction computes, and the helpers it turns out to need.
     `masked`: there may be fewer iterations than lanes; `chain`: of several, that of a minimum or
-    maximum; `past`: registers of what iterations before left in arrays."""
+    maximum; `past`: registers of what iterations before left in arrays. `scans`: scalars are spread
+    and choices made in ways that gcc makes single instructions of."""
 
     fused: Fused
     needed: dict[str, str] = field(default_factory=dict)
     masked: bool = False
     chain: int = 0
     past: dict[q.Read, str] = field(default_factory=dict)
+    scans: bool = False
 
     @property
     def count(self) -> str:
@@ -83,8 +86,9 @@ class Values:
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
                 asked = expr.name, kind, self.fused.lanes
                 known = elementary(*asked) or power(*asked)
-                if kind == "i32" and all(isinstance(arg, q.Const) for arg in expr.args[2:]):
-                    known = snippets.chosen(*asked) if len(args) == 4 else known
+                numbers = kind == "i32" and all(isinstance(arg, q.Const) for arg in expr.args[2:])
+                if FUNCTIONS[expr.name].chooses and (numbers or self.scans):
+                    known = snippets.chosen(*asked)
                 helper = self.need(known or snippets.extern(*asked), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
@@ -164,6 +168,8 @@ class Values:
         text, kind, register = value
         if register:
             return value
+        if self.scans:
+            return f"({text} - ({self.vec(kind)}){{0}})", kind, True
         return f"{self.need(snippets.spread(kind, self.fused.lanes), kind)}({text})", kind, True
 
 
