@@ -18,8 +18,9 @@ from typing import Literal
 
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.transforms.vector.fused.extremes import larger, smaller
+from schedsearch.transforms.vector.fused.masks import some_lane
 from schedsearch.transforms.vector.fused.running_extremes import Extreme
-from schedsearch.transforms.vector.fused.snippets import Snippet, function, some_lane
+from schedsearch.transforms.vector.fused.snippets import Snippet, function
 from schedsearch.transforms.vector.registers import set_name
 
 Factors = Literal["none", "same", "own"]

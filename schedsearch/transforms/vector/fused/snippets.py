@@ -17,7 +17,7 @@ Snippet = tuple[str, str]
 _WIDTHS = {64: ("512", "__AVX512F__"), 32: ("256", "__AVX512VL__"), 16: ("", "__AVX512VL__")}
 
 
-_INTEGERS = {1: "signed char", 2: "short", 4: "int", 8: "long long"}
+INTEGER_OF = {1: "signed char", 2: "short", 4: "int", 8: "long long"}
 """Integers of so many bytes; a register has at most 64 lanes."""
 
 
@@ -90,19 +90,6 @@ def extern(name: str, kind: str, lanes: int) -> Snippet:
     return title, f"#include <math.h>\n{text}"
 
 
-def chosen(name: str, kind: str, lanes: int) -> Snippet:
-    """A choice, by masks. Of a loop over lanes, gcc 12 makes -1 of `a == b ? 0 : 1`, and often no
-    vectors."""
-    vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
-    body = [
-        f"typedef {_INTEGERS[size]} bits __attribute__((vector_size({lanes * size})));",
-        f"const bits taken = (bits)(a {FUNCTIONS[name].chooses} b);",
-        f"return ({vec})(((bits)c & taken) | ((bits)d & ~taken));",
-    ]
-    params = ", ".join(f"{vec} {letter}" for letter in LETTERS)
-    return function(f"{vec}_{name}_by_mask", vec, params, "\n    ".join(body))
-
-
 def total(kind: str, lanes: int) -> Snippet:
     """The sum of all lanes, by halves: left to itself, gcc adds them one by one."""
     vec, ctype = set_name(kind, lanes), ELEMENT_TYPES[kind].c
@@ -149,34 +136,6 @@ def first(kind: str, lanes: int) -> Snippet:
     return _kept(f"{vec}_first", kind, lanes, f"{vec} a, long n", "(bits)a & kept")
 
 
-_TESTS = {
-    64: ("defined(__AVX512F__)", "_mm512_test_epi32_mask((__m512i)a, (__m512i)a) != 0"),
-    32: ("defined(__AVX2__)", "!_mm256_testz_si256((__m256i)a, (__m256i)a)"),
-    16: ("defined(__SSE4_1__)", "!_mm_testz_si128((__m128i)a, (__m128i)a)"),
-}
-"""By bytes of a register: what tells whether any bit is set, and what has it."""
-
-
-def some_lane(kind: str, lanes: int) -> Snippet:
-    """Whether any bit of a register is set."""
-    vec, bits = set_name(kind, lanes), ELEMENT_TYPES[kind].bits
-    size, integer = lanes * bits // 8, _INTEGERS[bits // 8]
-    plain = [
-        f"typedef {integer} bits __attribute__((vector_size({size})));",
-        "const bits all = (bits)a;",
-        f"{integer} found = 0;",
-        f"for (int l = 0; l < {lanes}; l++) found |= all[l];",
-        "return found != 0;",
-    ]
-    body = "\n    ".join(plain)
-    if size not in _TESTS:
-        return function(f"{vec}_some", "int", f"{vec} a", body)
-    condition, test = _TESTS[size]
-    body = f"#if {condition}\n    return {test};\n#else\n    {body}\n#endif"
-    title, text = function(f"{vec}_some", "int", f"{vec} a", body)
-    return title, f"#if {condition}\n#include <immintrin.h>\n#endif\n{text}"
-
-
 def merge(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes of one register, the others of another."""
     vec = set_name(kind, lanes)
@@ -202,8 +161,8 @@ def _kept(name: str, kind: str, lanes: int, params: str, value: str) -> Snippet:
     vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
     numbers = ", ".join(map(str, range(lanes)))
     body = [
-        f"typedef {_INTEGERS[size]} bits __attribute__((vector_size({lanes * size})));",
-        f"const bits kept = (bits){{{numbers}}} < (bits){{0}} + ({_INTEGERS[size]})n;",
+        f"typedef {INTEGER_OF[size]} bits __attribute__((vector_size({lanes * size})));",
+        f"const bits kept = (bits){{{numbers}}} < (bits){{0}} + ({INTEGER_OF[size]})n;",
         f"return ({vec})({value});",
     ]
     return function(name, vec, params, "\n    ".join(body))

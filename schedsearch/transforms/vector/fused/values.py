@@ -9,7 +9,7 @@ from functools import partial
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.functions import FUNCTIONS
-from schedsearch.transforms.vector.fused import reverse, snippets
+from schedsearch.transforms.vector.fused import masks, reverse, snippets
 from schedsearch.transforms.vector.fused.elementary import elementary
 from schedsearch.transforms.vector.fused.extremes import composed
 from schedsearch.transforms.vector.fused.model import LANE, Fused, by_value, place_of, strides
@@ -88,7 +88,7 @@ class Values:
                 known = elementary(*asked) or power(*asked)
                 numbers = kind == "i32" and all(isinstance(arg, q.Const) for arg in expr.args[2:])
                 if FUNCTIONS[expr.name].chooses and (numbers or self.scans):
-                    known = snippets.chosen(*asked)
+                    known = masks.chosen(*asked)
                 helper = self.need(known or snippets.extern(*asked), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
