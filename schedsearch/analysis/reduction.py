@@ -72,3 +72,25 @@ def _of_numbers(
         return None
     # What is left of a NaN in `inner` is the other one of the two, which `tested` is not.
     return Reduction(inner.operator, inner.term, steady=inner.steady == (tested == own))
+
+
+def smaller_or_larger(value: q.Extern) -> tuple[Literal["min", "max"], q.Expr, q.Expr] | None:
+    """The two values of which an expression is the smaller or larger one, however it is written;
+    None if it is none. It may treat NaN in any way."""
+    function = FUNCTIONS.get(value.name)
+    if function is None:
+        return None
+    if function.extreme:
+        one, two = value.args
+        return function.extreme, one, two
+    match function.chooses, value.args:
+        case "<" | "<=", (first, second, then, other):
+            if (then, other) in ((first, second), (second, first)):
+                return "min" if then == first else "max", first, second
+        case "==", (first, second, q.Extern() as inner, other) if first == second:
+            found = smaller_or_larger(inner)
+            if found and {first, other} == {*found[1:]}:
+                return found
+    if value.name in ("relu", "relu_"):
+        return "max", value.args[0], q.Const(0.0, "")
+    return None

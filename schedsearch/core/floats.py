@@ -31,6 +31,12 @@ MEANINGS = {
 }
 
 
+def allows(fp: FloatingPoint, needed: FloatingPoint) -> bool:
+    """Whether a contract allows what the other one, or less strict ones, do."""
+    order = [*FloatingPoint]
+    return order.index(fp) >= order.index(needed)
+
+
 def floating_point(text: str | None) -> FloatingPoint | None:
     """The contract of this name; None stays None. Raises UserError for any other text."""
     if text is not None and text not in [*FloatingPoint]:

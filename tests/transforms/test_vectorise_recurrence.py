@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from schedsearch.analysis.walkers import loops
@@ -18,7 +19,9 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
 from transforms.differing import differing
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, arguments, source
+from transforms.interpret import interpret
+from transforms.native import Library
 
 PROCEDURES = source("recurrences").procs
 (TRANSFORM,) = select(["vectorise_recurrence"])
@@ -36,6 +39,9 @@ SIZES = {
     "twice": [{}],
     "nothing_else": [{}],
 }
+SIZES |= dict.fromkeys(
+    ("alignment", "common_subsequence", "edit_distance", "gaps", "warping"), SIZES["five_points"]
+)
 NAMES = sorted(set(PROCEDURES) - set(REFUSED))
 
 
@@ -92,6 +98,34 @@ def test_the_meaning_stays(name: str, target: Any, flags: list[str], tmp_path: P
         ("two_states", "later2 = across2 * c2_at1", "later2 = 0"),
         ("history", "vec_f64x8_after(next2_at2, before2_at2)", "next2_at2"),
         ("oscillating", "*x2 = c2;", ""),
+        ("products", "p *= ", ""),
+        ("gated", "(1.0f - x3), &c", "(1.0f - x3) * 0, &c"),
+        ("large_factors", "r[l] = *c = a[l] + b[l] * *c;", "r[l] = *c;"),
+        ("nothing_grows", "(bits)(b > 1.0f) | (bits)(b < -1.0f)", "(bits)(b > b)"),
+        ("back_substitution", "s[7] + p[7] * before", "s[7]"),
+        ("sums_of_segments", "s += p * ", "s += "),
+        ("congruential", "s += p[3]", "s += p[2]"),
+        ("weighted_whole_numbers", "s += p * ", "s += "),
+        ("uphill", "(vec_f64x8){0} + *c", "(vec_f64x8){0}"),
+        ("alignment", "{1, 2, 3, 4,", "{1, 2, 3, 3,"),
+        ("alignment", "> t ? a[7] : t", "> t ? t : a[7]"),
+        ("edit_distance", "0, 8, 8, 8", "0, 9, 8, 8"),
+        ("gaps", "{1, 2, 3, 4,", "{1, 2, 3, 3,"),
+        ("warping", "p += ", ""),
+        ("best_sum", "> t ? a[7] : t", "> t ? a[7] : *c"),
+        ("best_whole_sum", "p += ", ""),
+        ("common_subsequence", "open &= ", ""),
+        ("common_subsequence", "open[7] ? (", "1 ? ("),
+        ("begun_anew", " & open) | ((bits)a & ~open)", ")"),
+        ("whole_numbers_begun_anew", "p += ", ""),
+        ("above_a_limit", "p[7] + *c", "*c"),
+        ("rotation", "c3 = next3[7] + p3_3[7] * before3", "c3 = next3[7]"),
+        ("tracked", "p0_0_at1[3] * ", "p0_0[3] * "),
+        ("third_order", "p1_1_at1[3] * ", "p1_1_at2[3] * "),
+        ("growing_rotation", "next1[i] = c1 = t1;", "c1 = t1;"),
+        ("rotation_in_arrays", "float c1 = *x1;", "float c1 = 0;"),
+        ("rotation_in_arrays", "x0 * m1_0", "x0 * (*(const vec_f32x8_u *)(x1 + l))"),
+        ("arrays_from_the_end", "float c0 = *", "float c0 = 0 * *"),
     ],
 )
 def test_faults_are_found(name: str, right: str, fault: str, tmp_path: Path) -> None:
@@ -102,6 +136,38 @@ def test_faults_are_found(name: str, right: str, fault: str, tmp_path: Path) -> 
         code, header=code.header.replace(right, fault), source=code.source.replace(right, fault)
     )
     assert wrong(name, [planted], ["-O2"], tmp_path)
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("guard", [True, False])
+@pytest.mark.parametrize(
+    ("name", "given", "scalars"),
+    [
+        ("gaps", "H", "*c > 4194304 || *c < -4194304 || "),
+        ("best_whole_sum", "s", "*c > 4194304 || *c < -4194304 || "),
+    ],
+)
+def test_whole_numbers_do_not_overflow(
+    name: str, given: str, scalars: str, guard: bool, tmp_path: Path
+) -> None:
+    """Where the loop as written does not: from the least number on."""
+    meaning = mirror(PROCEDURES[name])
+    code = code_of(name, next(each for each in proposed(name) if dict(each.args)["lanes"] == 8))
+    if not guard:
+        assert scalars in code.header + code.source
+        code = replace(code, source=code.source.replace(scalars, ""))
+        code = replace(code, header=code.header.replace(scalars, ""))
+    args = [arguments(meaning, {"n": 40, "m": 40}, 3) for _ in range(2)]
+    place = next(n for n, arg in enumerate(meaning.args) if arg.var.name == given)
+    for each in args:
+        each[place][...] = -(2**31) + 5
+        each[-1][...] = 3  # the gap; another best sum
+        each[3 if name == "gaps" else 1][...] = -3
+    wanted, found = args
+    interpret(meaning, wanted)
+    Library([code], tmp_path, ["-O2", "-fwrapv"]).call(0, meaning, found)
+    same = all(np.array_equal(one, other) for one, other in zip(wanted, found, strict=True))
+    assert same is guard
 
 
 def test_the_whole_loop_is_one_instruction() -> None:
@@ -135,7 +201,15 @@ def test_odd_lanes_are_refused(lanes: ArgValue) -> None:
 
 @pytest.mark.parametrize(
     ("name", "allowed"),
-    [("running", FloatingPoint.REASSOCIATE), ("five_points", FloatingPoint.FAST)],
+    [
+        ("running", FloatingPoint.REASSOCIATE),
+        ("five_points", FloatingPoint.FAST),
+        ("whole_numbers", FloatingPoint.STRICT),
+        ("gaps", FloatingPoint.STRICT),
+        ("alignment", FloatingPoint.FAST),
+        ("running_maximum", FloatingPoint.FAST),
+        ("rotation", FloatingPoint.FAST),
+    ],
 )
 def test_contracts_decide(name: str, allowed: FloatingPoint) -> None:
     """A sum may be in another order; powers of a factor, -1 too, are more than that."""

@@ -27,7 +27,7 @@ from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS, INTEGERS
 from schedsearch.core.errors import RewriteError
-from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.floats import FloatingPoint, allows
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.exo.checks import sums_in_order
 from schedsearch.transforms.exo.mirror import mirror
@@ -42,7 +42,7 @@ from schedsearch.transforms.operators.ops import (
     run_op,
 )
 from schedsearch.transforms.vector.fused.model import LANE, Fused, reduced
-from schedsearch.transforms.vector.fused.recurrences import recurrence
+from schedsearch.transforms.vector.fused.states import law
 from schedsearch.transforms.vector.instruction_sets import find
 
 _HARMLESS = frozenset(
@@ -128,7 +128,7 @@ def refusal(ast: q.Proc, op: Op, fp: FloatingPoint) -> str | None:
             if not isinstance(first, Index | Condition):
                 return "nobody has shown that the new expression rounds as the old one"
         case Op("replace", (_, Fused() as fused, *_)):
-            if fused.recurrence and (strict or not _only_added(fused)):
+            if fused.recurrence and not _in_any_order(fused, fp):
                 return "terms would be multiplied by powers of a factor, or added in another order"
             if strict and reduces_lanes(fused):
                 return "the lanes' results would be joined in another order"
@@ -210,10 +210,10 @@ def reduces_lanes(fused: Fused) -> bool:
     return any({stmt.type, _kind(stmt)} & FLOATS for stmt in reduced(fused))
 
 
-def _only_added(fused: Fused) -> bool:
-    """Whether a recurrence is a sum that goes on."""
-    found = recurrence(fused.body, LANE)
-    return found is not None and found.added
+def _in_any_order(fused: Fused, fp: FloatingPoint) -> bool:
+    """Whether a recurrence may be computed in another order than iteration by iteration."""
+    found = law(fused.body, LANE)
+    return found is not None and allows(fp, found.contract)
 
 
 def loses_rounding(fused: Fused) -> bool:

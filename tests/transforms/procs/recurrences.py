@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from exo import proc
-from exo.libs.externs import fmaxf
+from exo.libs.externs import fmaxf, relu, select
+
+from schedsearch.frontends.functions import module_text
+
+if TYPE_CHECKING:
+    max_: Any
+    min_: Any
+    select_eq: Any
+    select_lt: Any
+
+exec(module_text(["max_", "min_", "select_eq", "select_lt"]))
 
 
 @proc
@@ -98,7 +110,7 @@ def fibonacci(n: size, f: f64, y: f64[n + 2]):
 
 
 @proc
-def no_third_order(n: size, y: f64[n + 3]):
+def third_order_in_an_array(n: size, y: f64[n + 3]):
     for j in seq(0, n):
         y[j + 3] = 0.5 * y[j + 2] - 0.25 * y[j]
 
@@ -116,15 +128,15 @@ def no_product_of_both(n: size, y: f64[n + 2]):
 
 
 @proc
-def no_other_distance(n: size, y: f64[n + 2], x: f64[n]):
+def every_other(n: size, y: f64[n + 2], x: f64[n]):
     for j in seq(0, n):
         y[j + 2] = y[j] + x[j]
 
 
 @proc
-def no_factor_of_its_own(n: size, y: f64[n + 1], w: f64[n]):
+def products(n: size, y: f64[n + 1], w: f64[n]):
     for j in seq(0, n):
-        y[j + 1] = w[j] * y[j]
+        y[j + 1] = w[j] * y[j] * 0.5
 
 
 @proc
@@ -152,13 +164,13 @@ def no_growth(n: size, y: f64[n + 1], x: f64[n]):
 
 
 @proc
-def no_maximum(n: size, y: f32[n + 1], x: f32[n]):
+def running_maximum(n: size, y: f32[n + 1], x: f32[n]):
     for j in seq(0, n):
-        y[j + 1] = fmaxf(y[j], x[j])
+        y[j + 1] = fmaxf(y[j], 0.25 * x[j] * x[j] - 1.0)
 
 
 @proc
-def no_integers(n: size, y: i32[n + 1], x: i32[n]):
+def whole_numbers(n: size, y: i32[n + 1], x: i32[n]):
     for j in seq(0, n):
         y[j + 1] = y[j] + x[j]
 
@@ -196,9 +208,9 @@ def no_independent_iterations(n: size, y: f64[n + 1]):
 
 
 @proc
-def no_two_statements(n: size, y: f64[n + 1], z: f64[n + 1]):
+def two_arrays(n: size, y: f64[n + 1], z: f64[n + 1]):
     for j in seq(0, n):
-        y[j + 1] = y[j] + z[j]
+        y[j + 1] = 0.5 * y[j] + 0.25 * z[j]
         z[j + 1] = y[j]
 
 
@@ -251,10 +263,10 @@ def no_shift(n: size, y: f64[n], x: f64[n], s: f64):
 
 
 @proc
-def no_steady_factor(n: size, y: f64[n], x: f64[n], s: f64):
+def factor_in_a_scalar(n: size, y: f64[n], x: f64[n], s: f64):
     for j in seq(0, n):
         t: f64
-        t = x[j]
+        t = 0.25 * x[j]
         s = t * s + x[j]
         y[j] = s
 
@@ -363,7 +375,7 @@ def no_more_than_sums(n: size, x: f64[n], y: f64[n], s: f64, t: f64):
 
 
 @proc
-def no_three_states(n: size, x: f64[n], y: f64[n], h: f64[3]):
+def third_order(n: size, x: f64[n], y: f64[n], h: f64[3]):
     for j in seq(0, n):
         y[j] = 0.5 * x[j] + 0.25 * h[0] - 0.25 * h[1] + 0.125 * h[2]
         h[2] = h[1]
@@ -372,19 +384,19 @@ def no_three_states(n: size, x: f64[n], y: f64[n], h: f64[3]):
 
 
 @proc
-def no_rotation(n: size, y: f64[n], c: f64, s: f64, a: f64, b: f64):
+def rotation(n: size, y: f64[n], c: f64, s: f64, a: f64, b: f64):
     for j in seq(0, n):
         t: f64
-        t = c * a - s * b
-        b = s * a + c * b
+        t = 0.25 * (c * a - s * b)
+        b = 0.25 * (s * a + c * b)
         a = t
         y[j] = a
 
 
 @proc
-def no_factor_of_a_state(n: size, x: f64[n], y: f64[n], s: f64, t: f64):
+def factor_of_a_state(n: size, x: f64[n], y: f64[n], s: f64, t: f64):
     for j in seq(0, n):
-        s = x[j]
+        s = 0.25 * x[j]
         t = s * t + x[j]
         y[j] = t
 
@@ -444,3 +456,295 @@ def no_way_back(n: size, y: f64[n + 1], x: f64[n]):
 def no_two_steps_back(n: size, y: f64[2 * n + 2], x: f64[n]):
     for j in seq(0, n):
         y[2 * n - 2 * j] = 0.5 * y[2 * n - 2 * j + 1] + x[n - 1 - j]
+
+
+@proc
+def gated(n: size, h: f32[n + 1], g: f32[n], x: f32[n]):
+    for j in seq(0, n):
+        z: f32
+        z = 0.125 * g[j] + 0.5
+        h[j + 1] = (1.0 - z) * h[j] + z * x[j]
+
+
+@proc
+def with_a_scalar_of_the_element_before(n: size, h: f64[n + 1], g: f64[n], x: f64[n]):
+    for j in seq(0, n):
+        d: f64
+        d = x[j]
+        d += -h[j]
+        h[j + 1] = h[j] + 0.25 * g[j] * d
+
+
+@proc
+def back_substitution(n: size, d: f64[3, n], c: f64[3, n], x: f64[3, n + 1]):
+    for i in seq(0, 3):
+        for j in seq(0, n):
+            x[i, n - 1 - j] = d[i, n - 1 - j] - 0.25 * c[i, n - 1 - j] * x[i, n - j]
+
+
+@proc
+def large_factors(n: size, y: f32[n + 1], w: f32[n], x: f32[n]):
+    for j in seq(0, n):
+        y[j + 1] = x[j] + select(w[j], 0.0, 0.0, 300.0 * w[j]) * y[j]
+
+
+@proc
+def nothing_grows(n: size, y: f32[n], w: f32[n]):
+    s: f32
+    s = 0.0
+    for j in seq(0, n):
+        s = (w[j] * w[j] + 1.0) * 1000000.0 * s
+        y[j] = s
+
+
+@proc
+def sums_of_segments(n: size, y: f32[n + 1], w: f32[n], x: f32[n]):
+    for j in seq(0, n):
+        y[j + 1] = x[j] + select(w[j], x[j], 0.0, y[j])
+
+
+@proc
+def congruential(n: size, y: i32[n], w: i32[n], s: i32):
+    for j in seq(0, n):
+        s = s * 3 + w[j]
+        y[j] = s
+
+
+@proc
+def weighted_whole_numbers(n: size, y: i32[n + 1], w: i32[n]):
+    for j in seq(0, n):
+        y[j + 1] += w[j] * y[j]
+
+
+@proc
+def uphill(n: size, y: f64[n], x: f64[n], s: f64):
+    for j in seq(0, n):
+        s = select(s, x[j] * x[j] - 4.0, x[j] * x[j] - 4.0, s)
+        y[j] = s
+
+
+@proc
+def alignment(n: size, m: size, H: f32[n + 1, m + 1], a: f32[n], b: f32[m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            H[i + 1, j + 1] = fmaxf(
+                fmaxf(H[i, j] + select_eq(a[i], b[j], 2.0, -1.0), 0.0),
+                fmaxf(H[i, j + 1] - 1.0, H[i + 1, j] - 0.75),
+            )
+
+
+@proc
+def edit_distance(n: size, m: size, D: i32[n + 1, m + 1], a: i32[n], b: i32[m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            D[i + 1, j + 1] = min_(
+                min_(D[i, j + 1], D[i + 1, j]) + 1, D[i, j] + select_eq(a[i], b[j], 0, 1)
+            )
+
+
+@proc
+def no_sum_of_a_whole_minimum(n: size, m: size, D: i32[n + 1, m + 1], c: i32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            D[i + 1, j + 1] = min_(min_(D[i, j + 1], D[i, j]), D[i + 1, j]) + c[i, j]
+
+
+@proc
+def gaps(n: size, m: size, H: i32[n + 1, m + 1], s: i32[m], g: i32):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            H[i + 1, j + 1] = max_(max_(H[i, j] + s[j], 0), max_(H[i, j + 1] - 1, H[i + 1, j] - g))
+
+
+@proc
+def warping(n: size, m: size, D: f64[n + 1, m + 1], a: f64[n], b: f64[m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            D[i + 1, j + 1] = (a[i] - b[j]) * (a[i] - b[j]) + min_(
+                min_(D[i, j + 1], D[i, j]), D[i + 1, j]
+            )
+
+
+@proc
+def best_sum(n: size, x: f32[n], y: f32[n], s: f32, best: f32):
+    for j in seq(0, n):
+        s = max_(x[j], s + x[j])
+        best = max_(best, s)
+        y[j] += best
+
+
+@proc
+def best_whole_sum(n: size, x: i32[n], y: i32[n], s: i32, best: i32):
+    for j in seq(0, n):
+        s = max_(x[j], s + x[j])
+        best = max_(best, s)
+        y[j] += best
+
+
+@proc
+def above_a_limit(n: size, x: f32[n], y: f32[n], s: f32):
+    for j in seq(0, n):
+        s = relu(s + x[j] - 0.5)
+        y[j] = s
+
+
+@proc
+def tracked(n: size, x: f64[n], y: f64[n], s: f64[2], g: f64):
+    for j in seq(0, n):
+        p: f64
+        p = s[0] + 0.5 * s[1]
+        r: f64
+        r = x[j] - p
+        s[0] = p + 0.75 * r
+        s[1] += 0.125 * r
+        y[j] = s[0]
+
+
+@proc
+def four_states(n: size, x: f32[n], y: f32[n], h: f32[4], f: f32[4]):
+    for j in seq(0, n):
+        o: f32
+        o = x[j] + 0.125 * (f[0] * h[0] - f[1] * h[1]) + 0.125 * (f[2] * h[2] - f[3] * h[3])
+        h[3] = h[2]
+        h[2] = h[1]
+        h[1] = h[0]
+        h[0] = o
+        y[j] = o
+
+
+@proc
+def growing_rotation(n: size, y: f64[n], x: f64[n], f: f64, a: f64, b: f64):
+    for j in seq(0, n):
+        t: f64
+        t = f * a - 2.0 * b + x[j]
+        b = f * b + 2.0 * a
+        a = t
+        y[j] = a
+
+
+@proc
+def no_five_states(n: size, x: f64[n], y: f64[n], h: f64[5]):
+    for j in seq(0, n):
+        y[j] = 0.125 * x[j] + 0.125 * h[0] + 0.125 * h[4]
+        h[4] = h[3]
+        h[3] = h[2]
+        h[2] = h[1]
+        h[1] = h[0]
+        h[0] = y[j]
+
+
+@proc
+def no_rotation_by_another_angle(n: size, y: f64[n], c: f64[n], a: f64, b: f64):
+    for j in seq(0, n):
+        t: f64
+        t = c[j] * a - 0.5 * b
+        b = 0.5 * a + c[j] * b
+        a = t
+        y[j] = a
+
+
+@proc
+def no_clip(n: size, x: f64[n], y: f64[n], s: f64):
+    for j in seq(0, n):
+        s = max_(0.0, min_(1.0, s + x[j]))
+        y[j] = s
+
+
+@proc
+def no_maximum_alone(n: size, x: f64[n], s: f64, t: f64):
+    for j in seq(0, n):
+        s = max_(s, x[j])
+        t = min_(t, x[j])
+
+
+@proc
+def no_negative_maximum(n: size, x: f64[n], y: f64[n], s: f64):
+    for j in seq(0, n):
+        s = 1.0 - max_(s, x[j])
+        y[j] = s
+
+
+@proc
+def no_choice_by_itself(n: size, x: f64[n], y: f64[n + 1]):
+    for j in seq(0, n):
+        y[j + 1] = select(y[j], 0.5, x[j], 0.5 * y[j])
+
+
+@proc
+def no_scalar_of_two_iterations(n: size, h: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        d: f64
+        d = h[j] * h[j]
+        h[j + 1] = d + x[j]
+
+
+@proc
+def rotation_in_arrays(n: size, y: f32[3, n + 1], z: f32[3, n + 1], x: f32[n], c: f32, s: f32):
+    for i in seq(0, 3):
+        for j in seq(0, n):
+            y[i, j + 1] = 0.125 * (c * y[i, j] - s * z[i, j]) + x[j]
+            z[i, j + 1] = 0.125 * (s * y[i, j] + c * z[i, j])
+
+
+@proc
+def rows_of_one_array(n: size, y: f64[3, n + 2], x: f64[n]):
+    for j in seq(0, n):
+        y[0, j + 2] = 0.5 * y[1, j + 1] + x[j] * y[2, j]
+        y[1, j + 2] += 0.5 * y[0, j + 1] - 0.25 * y[1, j] + y[0, j + 2]
+
+
+@proc
+def arrays_from_the_end(n: size, y: f32[n + 1], z: f32[n + 1], x: f32[n]):
+    for j in seq(0, n):
+        y[n - 1 - j] = 0.5 * y[n - j] - 0.5 * z[n - j] + x[n - 1 - j]
+        z[n - 1 - j] = 0.5 * y[n - j] + 0.5 * z[n - j]
+
+
+@proc
+def no_element_ahead(n: size, y: f64[n + 2], z: f64[n + 1]):
+    for j in seq(0, n):
+        y[j + 1] = 0.5 * y[j] + z[j]
+        z[j + 1] = y[j] + y[j + 2]
+
+
+@proc
+def element_ahead(n: size, y: f64[n + 2], z: f64[n + 1]):
+    for j in seq(0, n):
+        y[j + 1] = 0.5 * y[j] + 0.25 * z[j] + y[j + 2]
+        z[j + 1] = 0.5 * y[j]
+
+
+@proc
+def no_two_places(n: size, y: f64[n + 3], z: f64[n + 1]):
+    for j in seq(0, n):
+        y[j + 1] = 0.5 * y[j] + 0.25 * z[j]
+        z[j + 1] = 0.5 * y[j]
+        y[j + 3] = 2.0
+
+
+@proc
+def common_subsequence(n: size, m: size, L: i32[n + 1, m + 1], a: i32[n], b: i32[m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            L[i + 1, j + 1] = select_eq(a[i], b[j], L[i, j] + 1, max_(L[i, j + 1], L[i + 1, j]))
+
+
+@proc
+def begun_anew(n: size, y: f64[n], x: f64[n], s: f64):
+    for j in seq(0, n):
+        s = select_lt(x[j], 1.5, min_(s + 0.25 * x[j], 4.0), x[j])
+        y[j] = s
+
+
+@proc
+def whole_numbers_begun_anew(n: size, y: i32[n], x: i32[n], w: i32[n], s: i32):
+    for j in seq(0, n):
+        s = select_lt(x[j], 2, max_(s - w[j], x[j]), 3)
+        y[j] = s
+
+
+@proc
+def no_start_by_itself(n: size, y: f64[n], x: f64[n], s: f64):
+    for j in seq(0, n):
+        s = select_lt(s, 1.5, min_(s + 0.25 * x[j], 4.0), x[j])
+        y[j] = s

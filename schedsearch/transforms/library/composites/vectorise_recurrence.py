@@ -9,9 +9,12 @@ for j in seq(0, n):
 ```
 
 For one assignment or reduction that is linear in the element before, or in the two before, by
-factors that are the same in all iterations: sweeps of Gauss-Seidel, filters, running sums. Or for
-scalars that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed of them: the history of
-a filter in variables (`y2 = y1; y1 = y0`), or its two states. All else of
+factors that are the same in all iterations: sweeps of Gauss-Seidel, filters, running sums. In the
+element before also by a factor of each iteration's own (gates, weights, back substitution of a
+tridiagonal system), or as a minimum or maximum of sums (alignments, edit distances, time warping,
+running maxima). Or for scalars that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed
+of them: the history of a filter in variables (`y2 = y1; y1 = y0`), its two states, or up to four
+that need each other, in scalars or arrays (rotations, trackers). All else of
 the expression is computed for a whole register first. Then each lane adds those below it times
 powers of the factor, and one register waits for the one before it with one multiply-add instead of
 `lanes` times a whole expression. The loop may also go backwards through all of its arrays
@@ -19,7 +22,9 @@ powers of the factor, and one register waits for the one before it with one mult
 
 The instruction is for one iteration at least; a loop that may have none is kept for that case.
 Powers of a factor are further from the order as written than a sum: only `fast` allows them. A
-sum without a factor is one in another order, which `reassociate` allows, too.
+sum without a factor is one in another order, which `reassociate` allows, too. Integers are exact,
+so that `strict` allows theirs. Minima and maxima of floats are for `fast`: in another order they
+may treat NaN in another way.
 """
 
 from __future__ import annotations
@@ -29,7 +34,7 @@ from collections.abc import Iterator
 from schedsearch.analysis.walkers import loops
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
-from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.floats import allows
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.skewing import may_be_long
 from schedsearch.transforms.blocks.vectors import running_from_zero, use_instruction
@@ -46,7 +51,7 @@ VERSION = 1
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         found = law((mirrored(loop) or loop).body, loop.iter)
-        if found is None or not _allowed(target.fp, found.added):
+        if found is None or not allows(target.fp, found.contract):
             continue
         full = target.vector_bits // (8 * widest(loop.body))
         for lanes in (full, full // 2):
@@ -55,10 +60,6 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 continue
             if fuse(proc, loop, lanes, counted=True, in_turn=True) is not None:
                 yield loop, {"lanes": lanes}
-
-
-def _allowed(fp: FloatingPoint, added: bool) -> bool:
-    return fp is FloatingPoint.FAST or (added and fp is FloatingPoint.REASSOCIATE)
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

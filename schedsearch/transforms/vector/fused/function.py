@@ -58,6 +58,7 @@ class Function:
         if self.fused.parts > 1:
             return self.in_parts()
         self.c.masked = self.fused.counted
+        self.c.scans = self.fused.recurrence and self.law.scans
         extremes = [stmt for stmt in reduced(self.fused) if isinstance(stmt, q.Assign)]
         if self.fused.recurrence:
             extremes = []
@@ -243,6 +244,8 @@ class Function:
                 yield from self.stmt(stmt)
             return
         if not found.carried:
+            for stmt in self.fused.body[:-1]:
+                yield from self.stmt(stmt)
             yield self.write(found.stmt, (results(found, self.c), found.stmt.type, True))
             return
         at = self.fused.body.index(found.stmt)

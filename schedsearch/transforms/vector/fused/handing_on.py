@@ -12,10 +12,23 @@ from collections.abc import Iterator
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.transforms.vector.fused.model import LANE
 from schedsearch.transforms.vector.fused.recurrences import Recurrence
-from schedsearch.transforms.vector.fused.recurring import first_values, linear, second_order
+from schedsearch.transforms.vector.fused.recurring import (
+    factor_of,
+    first_order,
+    first_values,
+    same_factor,
+    second_order,
+)
 from schedsearch.transforms.vector.fused.snippets import after
-from schedsearch.transforms.vector.fused.states import State, States
+from schedsearch.transforms.vector.fused.states import State, States, System
+from schedsearch.transforms.vector.fused.systems import (
+    free_register,
+    powers,
+    state_name,
+    system_registers,
+)
 from schedsearch.transforms.vector.fused.values import Values, extreme_register
 
 
@@ -27,10 +40,13 @@ def begun(law: Recurrence | States, values: Values) -> Iterator[str]:
     for state in law.each:
         kind = ELEMENT_TYPES[state.read.type].c
         for read in state.places:
-            element = values.element(read.buf, read.idx)
-            yield f"{kind} c{_name(read, values)} = {element};"
-        name = _name(state.read, values)
-        factors = {"b": state.factor}
+            element = values.element(read.buf, first_place(read))
+            yield f"{kind} c{state_name(read, values)} = {element};"
+        if isinstance(state, System):
+            yield from powers(state, values)
+            continue
+        name = state_name(state.read, values)
+        factors = {"b": same_factor(state, state.read.type)}
         if state.partner:
             factors |= {"across": state.partner.across, "back": state.partner.back}
         for letter, factor in factors.items():
@@ -38,24 +54,30 @@ def begun(law: Recurrence | States, values: Values) -> Iterator[str]:
                 text = values.expr(factor, state.read.type)[0]
                 yield f"const {kind} {letter}{name} = {text};"
         if state.partner:
-            other = _name(state.partner.read, values)
+            other = state_name(state.partner.read, values)
             yield f"{kind} e{name} = 0, later{name} = across{name} * c{other};"
 
 
 def state_registers(states: States, values: Values) -> Iterator[str]:
     """What the states are before the iterations of all lanes, as registers that statements change.
     What they are after the last one is left in the scalars."""
+    for read in states.places:
+        if first_place(read) != read.idx:
+            values.past[read] = extreme_register(state_name(read, values), 0)
     for state in states.each:
-        vec, name = values.vec(state.read.type), _name(state.read, values)
-        free = _register(state.free, state.read.type, values)
-        if state.factor is None:
+        if isinstance(state, System):
+            yield from system_registers(state, values)
+            continue
+        vec, name = values.vec(state.read.type), state_name(state.read, values)
+        free = free_register(state.free, state.read.type, values)
+        if state.follows:
             yield f"const {vec} next{name} = {free};"
             yield from _moved(state.read, values)
             continue
         yield from _solved(state, free, values)
         if state.partner:
-            other = _name(state.partner.read, values)
-            more = _register(state.partner.free, state.read.type, values)
+            other = state_name(state.partner.read, values)
+            more = free_register(state.partner.free, state.read.type, values)
             value = f"back{name} * {extreme_register(name, 0)} + {more}"
             yield f"const {vec} next{other} = {value};"
             yield from _moved(state.partner.read, values)
@@ -65,25 +87,36 @@ def ended(law: Recurrence | States, values: Values) -> Iterator[str]:
     """Scalars as they are after the last iteration."""
     if isinstance(law, States):
         for read in law.places:
-            yield f"{values.element(read.buf, read.idx)} = c{_name(read, values)};"
+            if first_place(read) != read.idx:
+                continue  # an array has it
+            yield f"{values.element(read.buf, read.idx)} = c{state_name(read, values)};"
     elif law.carried:
         yield f"{values.element(law.stmt.buf, law.stmt.idx)} = c;"
 
 
+def first_place(read: q.Read) -> tuple[q.Affine, ...]:
+    """Where a state is before the first iteration."""
+    if not any(LANE in q.expr_vars(index) for index in read.idx):
+        return read.idx
+    *outer, last = read.idx
+    return (*outer, last - q.as_affine(LANE))
+
+
 def _solved(state: State, free: str, values: Values) -> Iterator[str]:
     """A state that needs itself."""
-    kind, lanes, name = state.read.type, values.fused.lanes, _name(state.read, values)
+    kind, lanes, name = state.read.type, values.fused.lanes, state_name(state.read, values)
     vec, shift = values.vec(kind), values.need(after(kind, lanes), kind)
     element = ELEMENT_TYPES[kind].c
-    args, make = f"b{name}, &c{name}", linear
+    args = ", ".join([*factor_of(state, kind, values, f"b{name}"), f"&c{name}"])
+    helper = first_order(state, kind, lanes)
     if state.partner:
-        given = _register(state.partner.free, kind, values)
+        given = free_register(state.partner.free, kind, values)
         yield f"const {vec} given{name} = across{name} * {given};"
         free = f"{free} + {shift}(given{name}, later{name})"
-        args, make = f"b{name}, across{name} * back{name}, &c{name}, &e{name}", second_order
-    helper = values.need(make(kind, lanes, state.known), kind)
+        args = f"b{name}, across{name} * back{name}, &c{name}, &e{name}"
+        helper = second_order(kind, lanes, state.known)
     yield f"const {element} before{name} = c{name};"
-    yield f"const {vec} next{name} = {helper}({free}, {args});"
+    yield f"const {vec} next{name} = {values.need(helper, kind)}({free}, {args});"
     if state.partner:
         yield f"later{name} = given{name}[{lanes - 1}];"
     yield f"{vec} {extreme_register(name, 0)} = {shift}(next{name}, before{name});"
@@ -93,16 +126,8 @@ def _solved(state: State, free: str, values: Values) -> Iterator[str]:
 
 def _moved(read: q.Read, values: Values) -> Iterator[str]:
     """A state whose values after all iterations are known."""
-    kind, lanes, name = read.type, values.fused.lanes, _name(read, values)
+    kind, lanes, name = read.type, values.fused.lanes, state_name(read, values)
     shift = values.need(after(kind, lanes), kind)
     last = f"{values.count} - 1" if values.masked else str(lanes - 1)
     yield f"{values.vec(kind)} {extreme_register(name, 0)} = {shift}(next{name}, c{name});"
     yield f"c{name} = next{name}[{last}];"
-
-
-def _register(expr: q.Expr | None, kind: str, values: Values) -> str:
-    return values.spread(values.expr(expr, kind))[0] if expr else f"({values.vec(kind)}){{0}}"
-
-
-def _name(read: q.Read, values: Values) -> str:
-    return values.shared(read.buf, read.idx)

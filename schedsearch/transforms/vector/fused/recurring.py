@@ -8,6 +8,8 @@ Of second order, `1 / (1 - b z - d z^2)` is `(1 + b z - d z^2) / (1 - f z^2 - g 
 `f = b * b + 2 d` and `g = -d * d`: each step looks twice as far as the one before, too, and at two
 lanes.
 
+Factors that vary, integers, minima and maxima are in `scans.py`.
+
 The powers of a `b` above 1 may be infinite where no result is. Where factors are known in the call
 only, the lanes are computed one after the other then, and where results grow with the square of
 their number (`b = 2`, `d = -1`): differences of multiples of them would round more than they do.
@@ -18,10 +20,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
+from schedsearch.transforms.vector.fused.linear import ONE, ZERO
 from schedsearch.transforms.vector.fused.model import LANE
 from schedsearch.transforms.vector.fused.recurrences import Recurrence
+from schedsearch.transforms.vector.fused.scans import Factors, below, scan
 from schedsearch.transforms.vector.fused.snippets import Snippet, after, function
+from schedsearch.transforms.vector.fused.states import State
 from schedsearch.transforms.vector.fused.values import Value, Values
 from schedsearch.transforms.vector.registers import set_name
 
@@ -32,7 +37,8 @@ def first_values(found: Recurrence, values: Values) -> Iterator[str]:
     first = before.idx
     if not found.carried:
         first = (*first[:-1], first[-1] - q.as_affine(LANE))
-    yield f"const {kind} b = {values.expr(found.factor, stmt.type)[0]};"
+    if (factor := same_factor(found, stmt.type)) is not None:
+        yield f"const {kind} b = {values.expr(factor, stmt.type)[0]};"
     yield f"{kind} c = *({values.address(before.buf, first)});"
     if found.second is not None:
         first = (*first[:-1], first[-1] - 1)
@@ -46,7 +52,8 @@ def results(found: Recurrence, values: Values) -> str:
     zero: Value = (f"({values.vec(kind)}){{0}}", kind, True)
     free = values.spread(values.expr(found.free, kind)) if found.free else zero
     if found.second is None:
-        return f"{values.need(linear(kind, lanes, found.known), kind)}({free[0]}, b, &c)"
+        args = ", ".join([free[0], *factor_of(found, kind, values, "b"), "&c"])
+        return f"{values.need(first_order(found, kind, lanes), kind)}({args})"
     helper = values.need(second_order(kind, lanes, found.known), kind)
     return f"{helper}({free[0]}, b, d, &c, &e)"
 
@@ -70,13 +77,42 @@ def carried_register(found: Recurrence, values: Values, early: Sequence[str]) ->
         yield f"c = {all_lanes}[{values.count} - 1];"
 
 
+def first_order(law: Recurrence | State, kind: str, lanes: int) -> Snippet:
+    """The function of all lanes of a register of a recurrence of first order."""
+    if law.scans:
+        return scan(kind, lanes, law.extreme, _factors(law, kind), law.open is not None)
+    return linear(kind, lanes, law.known)
+
+
+def _factors(law: Recurrence | State, kind: str) -> Factors:
+    """Which factors the function is given. Sums of floats have one, as they always had."""
+    plain = law.factor is None or law.factor == (ZERO if law.extreme else ONE)
+    if plain and (law.extreme or kind in INTEGERS):
+        return "none"
+    return "own" if law.varies else "same"
+
+
+def same_factor(law: Recurrence | State, kind: str) -> q.Expr | None:
+    """The factor, if it is a scalar that the function is given."""
+    return law.factor if _factors(law, kind) == "same" else None
+
+
+def factor_of(law: Recurrence | State, kind: str, values: Values, scalar: str) -> list[str]:
+    """The arguments of a function that say what the value before counts: the factor, if any, that
+    has the name `scalar` if it is one, and where it counts at all."""
+    factors = _factors(law, kind)
+    given = [scalar] if factors == "same" else []
+    registers = [law.factor if factors == "own" else None, law.open]
+    return given + [values.spread(values.expr(each, kind))[0] for each in registers if each]
+
+
 def linear(kind: str, lanes: int, known: bool) -> Snippet:
     """`c = r[l] = a[l] + b * c` in every lane, one after the other. `known`: `b` is 1 at most."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     one = "1.0f" if kind == "f32" else "1.0"
     steps = []
     for by in (1 << turn for turn in range(lanes.bit_length() - 1)):
-        steps.append(f"a += p[{by - 1}] * {_below(vec, lanes, by)};")
+        steps.append(f"a += p[{by - 1}] * {below(vec, lanes, by)};")
     in_turn = [
         f"if (b < -{one} || b > {one}) {{",
         f"    for (int l = 0; l < {lanes}; l++) r[l] = *c = a[l] + b * *c;",
@@ -96,12 +132,6 @@ def linear(kind: str, lanes: int, known: bool) -> Snippet:
     params = f"{vec} a, {element} b, {element} *c"
     name = f"{vec}_recurrence{'' if known else '_any'}"
     return function(name, vec, params, "\n    ".join(body))
-
-
-def _below(vec: str, lanes: int, by: int) -> str:
-    """What is so many lanes below each; 0 where none is."""
-    order = ", ".join(str(lanes - by + lane) for lane in range(lanes))
-    return f"__builtin_shufflevector(({vec}){{0}}, a, {order})"
 
 
 def second_order(kind: str, lanes: int, known: bool) -> Snippet:
@@ -139,7 +169,7 @@ def second_order(kind: str, lanes: int, known: bool) -> Snippet:
 
 def _doubling(vec: str, lanes: int) -> Iterator[str]:
     for by in (1 << turn for turn in range(lanes.bit_length() - 1)):
-        further = f" - g * {_below(vec, lanes, 2 * by)}" if 2 * by < lanes else ""
-        yield f"a += f * {_below(vec, lanes, by)}{further};"
+        further = f" - g * {below(vec, lanes, 2 * by)}" if 2 * by < lanes else ""
+        yield f"a += f * {below(vec, lanes, by)}{further};"
         if 2 * by < lanes:
             yield "f2 = f * f + 2 * g, g = -g * g, f = f2;"

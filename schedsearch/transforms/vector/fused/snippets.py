@@ -17,7 +17,7 @@ Snippet = tuple[str, str]
 _WIDTHS = {64: ("512", "__AVX512F__"), 32: ("256", "__AVX512VL__"), 16: ("", "__AVX512VL__")}
 
 
-_INTEGERS = {1: "signed char", 2: "short", 4: "int", 8: "long long"}
+INTEGER_OF = {1: "signed char", 2: "short", 4: "int", 8: "long long"}
 """Integers of so many bytes; a register has at most 64 lanes."""
 
 
@@ -161,25 +161,11 @@ def _kept(name: str, kind: str, lanes: int, params: str, value: str) -> Snippet:
     vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
     numbers = ", ".join(map(str, range(lanes)))
     body = [
-        f"typedef {_INTEGERS[size]} bits __attribute__((vector_size({lanes * size})));",
-        f"const bits kept = (bits){{{numbers}}} < (bits){{0}} + ({_INTEGERS[size]})n;",
+        f"typedef {INTEGER_OF[size]} bits __attribute__((vector_size({lanes * size})));",
+        f"const bits kept = (bits){{{numbers}}} < (bits){{0}} + ({INTEGER_OF[size]})n;",
         f"return ({vec})({value});",
     ]
     return function(name, vec, params, "\n    ".join(body))
-
-
-def chosen(comparison: str, kind: str, lanes: int) -> Snippet:
-    """`a < b ? c : d` by bits. Of a loop over lanes that come from shuffles gcc 12 takes elements
-    one by one."""
-    vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
-    name = {"<": "less", "<=": "most", "==": "equal"}[comparison]
-    body = [
-        f"typedef {_INTEGERS[size]} bits __attribute__((vector_size({lanes * size})));",
-        f"const bits kept = a {comparison} b;",
-        f"return ({vec})(((bits)c & kept) | ((bits)d & ~kept));",
-    ]
-    params = ", ".join(f"{vec} {letter}" for letter in "abcd")
-    return function(f"{vec}_if_{name}", vec, params, "\n    ".join(body))
 
 
 def partial_load(kind: str, lanes: int) -> Snippet:

@@ -8,30 +8,31 @@ y[j] = o
 ```
 
 Each is a `State`. What an iteration makes of it is computed from what all of them were before it:
-of those that are known already, by any expression; of itself, and of one other that waits for
-it, by factors that stay. `x2 = x1`, and `x1 = x[j]` after it, are states, too.
+of those that are known already, by any expression; of itself, by a factor or a minimum or maximum,
+as in `recurrences.py`; and of one other that waits for it, by factors that stay. `x2 = x1`, and
+`x1 = x[j]` after it, are states, too. Others that need each other are a linear `System`: rotations,
+filters of third order, trackers of a place and its speed. What iterations before left in arrays
+(`y[j - 1]`, where `y[j]` is written) is a state like a scalar.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import numpy as np
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
-from schedsearch.transforms.vector.fused.recurrences import (
-    KINDS,
-    Place,
-    Recurrence,
-    grows,
-    known,
-    mentions,
-    recurrence,
-    split,
-)
+from schedsearch.core.element_types import INTEGERS
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.transforms.vector.fused.iterations import becomes
+from schedsearch.transforms.vector.fused.linear import grows, known, number, split, varies
+from schedsearch.transforms.vector.fused.recurrences import Recurrence, recurrence
+from schedsearch.transforms.vector.fused.running_extremes import Extreme, by_extreme
 
-MOST_TERMS = 300
-"""Nodes of what a state becomes, written out."""
+MOST_STATES = 4
+"""Of a system: its work grows with the square of their number."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,25 @@ class Partner:
 @dataclass(frozen=True)
 class State:
     """A scalar that an iteration makes `free + factor * itself`, plus what its partner adds.
-    Without a factor it is `free` alone. No `free` is 0."""
+    Without a factor it is `free` alone. No `free` is 0. `varies`, `extreme` and `open` are
+    those of a `Recurrence`."""
 
     read: q.Read
     free: q.Expr | None
     factor: q.Expr | None = None
     partner: Partner | None = None
+    varies: bool = False
+    extreme: Extreme = ""
+    open: q.Expr | None = None
+
+    @property
+    def follows(self) -> bool:
+        """Whether it needs only others."""
+        return self.factor is None and not self.extreme
+
+    @property
+    def scans(self) -> bool:
+        return self.varies or bool(self.extreme) or self.read.type in INTEGERS
 
     @property
     def second(self) -> q.Expr | None:
@@ -72,12 +86,39 @@ class State:
 
 
 @dataclass(frozen=True)
+class System:
+    """Several states that need each other: an iteration makes `free[i]` of each, plus the sum of
+    `matrix[i][j]` times what the others were. None is 0."""
+
+    places: tuple[q.Read, ...]
+    matrix: tuple[tuple[q.Expr | None, ...], ...]
+    free: tuple[q.Expr | None, ...]
+
+    @property
+    def read(self) -> q.Read:
+        return self.places[0]
+
+    @property
+    def known(self) -> bool:
+        """Whether its factors are numbers, whose powers do not grow."""
+        return all(number(each) is not None for row in self.matrix for each in row if each)
+
+
+@dataclass(frozen=True)
 class States:
     """Those of a loop; each is computed from ones before it."""
 
-    each: tuple[State, ...]
+    each: tuple[State | System, ...]
 
-    added = False
+    @property
+    def scans(self) -> bool:
+        """Whether any is computed as in `scans.py` or `systems.py`."""
+        return any(isinstance(each, System) or each.scans for each in self.each)
+
+    @property
+    def contract(self) -> FloatingPoint:
+        whole = all(state.read.type in INTEGERS for state in self.each)
+        return FloatingPoint.STRICT if whole else FloatingPoint.FAST
 
     @property
     def places(self) -> tuple[q.Read, ...]:
@@ -95,84 +136,22 @@ def law(body: Sequence[q.Stmt], along: q.Var) -> Recurrence | States | None:
 
 def handed_on(body: Sequence[q.Stmt], along: q.Var) -> States | None:
     """The states of a loop; None if there are none, or they have no order."""
-    made = _becomes(body, along)
+    made = becomes(body, along)
     if made is None:
         return None
     after, changed = made
-    found: list[State] = []
+    found: list[State | System] = []
     left = dict(after)
     while left:
-        state = next(_next_states(left, changed, along), None)
+        state: State | System | None = next(_next_states(left, changed, along), None)
+        if state is None:
+            state = _system(left, changed | {along})
         if state is None:
             return None
         found.append(state)
         for read in state.places:
             del left[read]
     return States(tuple(found)) if found else None
-
-
-def _becomes(
-    body: Sequence[q.Stmt], along: q.Var
-) -> tuple[dict[q.Read, q.Expr], frozenset[q.Var]] | None:
-    """What an iteration makes of each state, of what all were before; and what the loop changes."""
-    stmts = [stmt for stmt in body if isinstance(stmt, q.Assign | q.Reduce)]
-    local = {stmt.buf for stmt in body if isinstance(stmt, q.Alloc)}
-    if not stmts or {stmt.type for stmt in stmts} - set(KINDS) or len(_types(stmts)) > 1:
-        return None
-    places = {(stmt.buf, stmt.idx) for stmt in stmts}
-    written = {buf for buf, _ in places}
-    values: dict[Place, q.Expr] = {}
-    for stmt in stmts:
-        value = _with(stmt.rhs, values)
-        for read in reads(stmt.rhs):
-            if read.buf in written and (read.buf, read.idx) not in places:
-                return None  # perhaps what another iteration makes
-            if read.buf in local and (read.buf, read.idx) not in values:
-                return None
-        if isinstance(stmt, q.Reduce):
-            own = q.Read(stmt.buf, stmt.idx, stmt.type)
-            value = q.BinOp("+", _with(own, values), value, stmt.type)
-        if sum(1 for _ in q.walk_expr(value)) > MOST_TERMS:
-            return None
-        values[stmt.buf, stmt.idx] = value
-    fixed = [place for place in places if place[0] not in local and not mentions(place[1], along)]
-    used = {(read.buf, read.idx) for stmt in stmts for read in reads(stmt.rhs)}
-    if not _are_others(fixed) or used.isdisjoint(fixed):
-        return None  # sums have any order
-    (kind,) = _types(stmts)
-    order = [place for place in values if place in fixed]
-    return {q.Read(*place, kind): values[place] for place in order}, frozenset(written | local)
-
-
-def _types(stmts: Sequence[q.Assign | q.Reduce]) -> set[str]:
-    return {each.type for stmt in stmts for each in (stmt, *reads(stmt.rhs))}
-
-
-def _are_others(places: Sequence[Place]) -> bool:
-    """Whether no two are one element, whatever sizes are."""
-    for number, (buf, idx) in enumerate(places):
-        for other, where in places[:number]:
-            if other != buf:
-                continue
-            apart = [one - two for one, two in zip(idx, where, strict=True)]
-            if not all(each.is_const for each in apart) or not any(each.const for each in apart):
-                return False
-    return True
-
-
-def _with(expr: q.Expr, values: Mapping[Place, q.Expr]) -> q.Expr:
-    """An expression with what was computed in the place of what it is kept in."""
-    match expr:
-        case q.Read():
-            return values.get((expr.buf, expr.idx), expr)
-        case q.USub():
-            return replace(expr, arg=_with(expr.arg, values))
-        case q.BinOp():
-            return replace(expr, lhs=_with(expr.lhs, values), rhs=_with(expr.rhs, values))
-        case q.Extern():
-            return replace(expr, args=tuple(_with(arg, values) for arg in expr.args))
-        case _:
-            return expr
 
 
 def _next_states(
@@ -184,16 +163,31 @@ def _next_states(
         if not needs[read]:
             yield State(read, value)
     for read, value in left.items():
-        if needs[read] == {read} and (parts := _split(value, read, changed, along)):
-            factor, free = parts
-            if not grows(factor, None):
-                yield State(read, free, factor)
+        if needs[read] == {read} and (state := _alone(read, value, changed | {along})):
+            yield state
     for read, value in left.items():
         for other, whole in left.items():
             if other == read or needs[other] != {read} or needs[read] - {read} != {other}:
                 continue
             if (state := _pair(read, value, other, whole, changed, along)) is not None:
                 yield state
+
+
+def _alone(read: q.Read, value: q.Expr, changing: frozenset[q.Var]) -> State | None:
+    """A state that needs itself and no other that is not known."""
+    if (parts := split(value, read)) is None:
+        chosen = by_extreme(value, read, read.type)
+        if chosen is None:
+            return None
+        own = chosen.factor is not None and varies(chosen.factor, changing)
+        return State(read, chosen.free, chosen.factor, None, own, chosen.extreme, chosen.open)
+    factor, free = parts
+    if factor is None:
+        return None
+    own = varies(factor, changing)
+    if not own and read.type not in INTEGERS and grows(factor, None):
+        return None
+    return State(read, free, factor, varies=own)
 
 
 def _pair(
@@ -205,6 +199,8 @@ def _pair(
     along: q.Var,
 ) -> State | None:
     """Two states, of which the `other` one needs what `read` was."""
+    if read.type in INTEGERS:
+        return None
     back = _split(whole, read, changed, along)
     across = _split(value, other, changed, along)
     if back is None or across is None:
@@ -220,11 +216,62 @@ def _pair(
     return None if grows(factor, state.second) else state
 
 
+def _system(left: Mapping[q.Read, q.Expr], changing: frozenset[q.Var]) -> System | None:
+    """The fewest states that need no others."""
+    closed = {read: _needed(read, left) for read in left}
+    fewest = min(closed.values(), key=len)
+    places = tuple(read for read in left if read in fewest)
+    if not 1 < len(places) <= MOST_STATES or places[0].type in INTEGERS:
+        return None
+    matrix, free = [], []
+    for read in places:
+        rest: q.Expr | None = left[read]
+        row = list[q.Expr | None]()
+        for other in places:
+            parts = split(rest, other) if rest else (None, None)
+            if parts is None or (parts[0] and varies(parts[0], changing)):
+                return None
+            row.append(parts[0])
+            rest = parts[1]
+        matrix.append(tuple(row))
+        free.append(rest)
+    if _powers_grow(matrix):
+        return None
+    return System(places, tuple(matrix), tuple(free))
+
+
+LARGEST_POWER = 8
+"""Elements of powers of the matrix; with larger ones, differences of large numbers round more than
+the loop as written."""
+
+
+def _powers_grow(matrix: Sequence[Sequence[q.Expr | None]]) -> bool:
+    """Whether it is known that they do."""
+    numbers = [[0.0 if each is None else number(each) for each in row] for row in matrix]
+    if any(each is None for row in numbers for each in row):
+        return False
+    first = power = np.array(numbers, float)
+    for _ in range(16):
+        if not np.abs(power).max() <= LARGEST_POWER:
+            return True
+        power = first @ power
+    return False
+
+
+def _needed(read: q.Read, left: Mapping[q.Read, q.Expr]) -> frozenset[q.Read]:
+    """A state and all that it waits for."""
+    found, new = set[q.Read](), {read}
+    while new:
+        found |= new
+        new = {each for one in new for each in reads(left[one]) if each in left} - found
+    return frozenset(found)
+
+
 def _split(
     value: q.Expr, read: q.Read, changed: frozenset[q.Var], along: q.Var
 ) -> tuple[q.Expr, q.Expr | None] | None:
     """A value as `free + factor * read`; None if the factor does not stay."""
-    found = split(value, read, along)
-    if found is None or found[0] is None or any(r.buf in changed for r in reads(found[0])):
+    found = split(value, read)
+    if found is None or found[0] is None or varies(found[0], changed | {along}):
         return None
     return found[0], found[1]

@@ -9,7 +9,7 @@ from functools import partial
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.functions import FUNCTIONS
-from schedsearch.transforms.vector.fused import reverse, snippets
+from schedsearch.transforms.vector.fused import masks, reverse, snippets
 from schedsearch.transforms.vector.fused.elementary import elementary
 from schedsearch.transforms.vector.fused.extremes import composed
 from schedsearch.transforms.vector.fused.model import LANE, Fused, by_value, place_of, strides
@@ -24,12 +24,15 @@ Value = tuple[str, str, bool]
 class Values:
     """The values that a function of one instruction computes, and the helpers it turns out to need.
     `masked`: there may be fewer iterations than lanes; `chain`: of several, that of a minimum or
-    maximum."""
+    maximum; `past`: registers of what iterations before left in arrays. `scans`: scalars are spread
+    and choices made in ways that gcc makes single instructions of."""
 
     fused: Fused
     needed: dict[str, str] = field(default_factory=dict)
     masked: bool = False
     chain: int = 0
+    past: dict[q.Read, str] = field(default_factory=dict)
+    scans: bool = False
 
     @property
     def count(self) -> str:
@@ -84,13 +87,17 @@ class Values:
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
                 asked = expr.name, kind, self.fused.lanes
                 known = elementary(*asked) or power(*asked)
-                choice = FUNCTIONS[expr.name].chooses
-                if choice and any(op.inner for op in self.fused.operands):
-                    known = snippets.chosen(choice, *asked[1:])
+                if FUNCTIONS[expr.name].chooses and self.by_mask(expr, kind):
+                    known = masks.chosen(*asked)
                 helper = self.need(known or snippets.extern(*asked), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
                 raise AssertionError(expr)
+
+    def by_mask(self, expr: q.Extern, kind: str) -> bool:
+        """Whether a choice is one by masks: of two integers, or in lanes that shuffles made."""
+        numbers = kind == "i32" and all(isinstance(arg, q.Const) for arg in expr.args[2:])
+        return numbers or bool(self.scans) or any(op.inner for op in self.fused.operands)
 
     def composed(
         self, kind: str, helper: Callable[[str, int], snippets.Snippet], *parts: q.Expr | str
@@ -104,6 +111,8 @@ class Values:
 
     def read(self, read: q.Read) -> Value:
         uid, kind = read.buf.uid, read.type
+        if read in self.past:
+            return self.past[read], kind, True
         if uid >= len(self.fused.operands):
             return f"x{uid}", kind, True
         op = self.fused.operands[uid]
@@ -176,6 +185,8 @@ class Values:
         text, kind, register = value
         if register:
             return value
+        if self.scans:
+            return f"({text} - ({self.vec(kind)}){{0}})", kind, True
         return f"{self.need(snippets.spread(kind, self.fused.lanes), kind)}({text})", kind, True
 
 
