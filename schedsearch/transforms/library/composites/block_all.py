@@ -18,6 +18,8 @@ those that cost least are chosen (`tile_costs`); without it, as in older traces,
 `spare`, `in_order` and `once` are those of `register_block`. With `held` operands that tiles use
 again stay in registers, for all rows or, where a tile waits for loads, for all taps of a filter;
 tiles stay for more steps, and loops of unknown length may be short.
+With `within` nests stay inside of loops whose temporaries are used after them, as batches and
+steps of a recurrent network: they cannot be split off.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
@@ -56,9 +58,9 @@ REUSED = 16
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
-    if any(_blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True)):
+    if any(_blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True, within=True)):
         names = ("whole", "first", "beside", "spare", "in_order", "composed", "once", "held")
-        ways = dict.fromkeys(names, True)
+        ways = dict.fromkeys((*names, "within"), True)
         yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
 
 
@@ -70,10 +72,13 @@ def _blocks(
     beside: bool = True,
     composed: bool = True,
     held: bool = False,
+    within: bool = False,
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
-    one. `composed`: also of terms that are neither a product of elements nor a difference."""
-    nests = sorted(reduction_nests(proc), key=lambda nest: (not nest.corner, -len(nest.loops)))
+    one. `composed`: also of terms that are neither a product of elements nor a difference.
+    `within`: also of nests that stay inside of loops whose temporaries are used after them."""
+    found = [x for x in reduction_nests(proc, within) if not (within and x.hides)]
+    nests = sorted(found, key=lambda nest: (not nest.corner, -len(nest.loops)))
     for nest in nests:
         if not composed and isinstance(nest.stmt, q.Reduce) and product_of_terms(nest.stmt.rhs):
             continue
@@ -91,11 +96,12 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
-    composed, held = (args.get(way, False) is True for way in ("composed", "held"))
+    ways = ("composed", "held", "within")
+    composed, held, within = (args.get(way, False) is True for way in ways)
     way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
-        found = next(_blocks(p.ast, bits, registers, enough, beside, composed, held), None)
+        found = next(_blocks(p.ast, bits, registers, enough, beside, composed, held, within), None)
         if found is None:
             break
         nest, arguments = found
@@ -103,7 +109,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         arguments["first"] = first and all_steps and "rest" not in arguments
         yield from way(p.ast, nest.loops[0].path, arguments)
         p = Cursors((yield None))
-        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name, beside, held)
+        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name, beside, held, within)
         p = Cursors((yield None))
         done += 1
     if not done:
