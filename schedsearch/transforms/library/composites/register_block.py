@@ -233,7 +233,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     way = partial(block, ways=ways_of(args, inside=registers > 0))
     yield from way(ast, path, args)
     if registers and args.get("bytes", False) is True:
-        way = partial(_edge_of_bytes, way, args["lanes"])
+        way = partial(edge_of_bytes, way, args["lanes"])
     if registers:
         stmt = _nest(ast, path, args["nest"]).stmt
         bits = args["lanes"] * ELEMENT_BITS[stmt.type]
@@ -283,7 +283,7 @@ def block(ast: q.Proc, path: q.Path, args: Args, ways: Ways = AS_BEFORE) -> Step
     yield from blocked.hold()
 
 
-def _edge_of_bytes(way: Block, lanes: int, ast: q.Proc, path: q.Path, args: Args) -> Steps:
+def edge_of_bytes(way: Block, lanes: int, ast: q.Proc, path: q.Path, args: Args) -> Steps:
     """The block of an edge, which may be one of sums of bytes too."""
     wanted = {**args, "lanes": lanes, "inner": 1, "pack": True, "bytes": True}
     fits = _bytes(ast, _nest(ast, path, args["nest"]), wanted)
