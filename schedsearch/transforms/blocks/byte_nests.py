@@ -54,8 +54,9 @@ def largest_byte_tile(
             fits = vectors == 1 or longest_extent(proc, nest.along) >= vectors * width
             if fits and tile_rows > 1:
                 size = tile_rows * vectors
-                tile = {"rows": rows.iter.name, "tile_rows": tile_rows, "tile_vectors": vectors}
-                found.setdefault((size / (tile_rows + vectors), size), tile)
+                sizes: dict[str, ArgValue] = {"tile_rows": tile_rows, "tile_vectors": vectors}
+                key = (size / (tile_rows + vectors), size)
+                found.setdefault(key, {"rows": rows.iter.name, **sizes})
     return {**found[max(found)], "inner": 1, "pack": True, "bytes": True} if found else None
 
 

@@ -125,7 +125,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         buf = nest.stmt.buf.name
         if "bytes" in arguments:
             yield from way(p.ast, nest.loops[0].path, arguments)
-            edge = partial(edge_of_bytes, way, arguments["lanes"])
+            edge = partial(edge_of_bytes, way, bits // 32)
             yield from block_edges(Cursors((yield None)), bits, registers, edge, buf, within=within)
         else:
             all_steps = arguments["inner"] == len(nest.reductions)
