@@ -26,7 +26,7 @@ from schedsearch.transforms.registry import apply, select
 from transforms.helpers import TARGET, source
 from transforms.native import Library
 
-(BLOCK,) = select(["register_block"])
+ALL, BLOCK = select(["block_all", "register_block"])
 SOURCE = source("byte_sums")
 LIMITS = {"i8": (-128, 127), "ui8": (0, 255)}
 FEATURES = {8: "avx_vnni", 16: "avx512_vnni"}
@@ -56,8 +56,11 @@ def proposed(procedure: Any, machine: Target) -> list[Rewrite]:
 
 
 def blocks(procedure: Any, lanes: int) -> list[Any]:
-    rewrites = proposed(procedure, target(lanes, FEATURES[lanes]))
+    machine = target(lanes, FEATURES[lanes])
+    rewrites, [of_all] = proposed(procedure, machine), ALL.rewrites(mirror(procedure), machine)
     assert rewrites
+    assert dict(of_all.args)["bytes"] is True
+    rewrites.append(of_all)
     return [apply(procedure, mirror(procedure), rewrite) for rewrite in rewrites]
 
 
@@ -209,7 +212,11 @@ def test_the_largest_tiles_are_tried_and_edges_are_sums_of_bytes() -> None:
     "name", ["across", "strided", "halves", "sums", "to_floats", "short", "same_row"]
 )
 def test_other_sums_are_left_to_other_blocks(name: str) -> None:
-    assert not proposed(SOURCE.procs[name], target(16, "avx512_vnni"))
+    machine = target(16, "avx512_vnni")
+    assert not proposed(SOURCE.procs[name], machine)
+    assert not [
+        r for r in ALL.rewrites(mirror(SOURCE.procs[name]), machine) if "bytes" in dict(r.args)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ ISOLATE, BLOCK = select(["isolate_sum", "register_block"])
 
 SIZES = {
     "dense": [{"n": 1, "m": 1, "p": 1}, {"n": 5, "m": 18, "p": 3}],
+    "dense_of_bytes": [{"n": 1, "m": 1, "p": 1}, {"n": 5, "m": 18, "p": 7}],
     "weighted_mean": [{"n": 1, "m": 1, "p": 1}, {"n": 6, "m": 5, "p": 17}],
     "lower_dense": [{"n": 1}, {"n": 9}],
     "upper_dense": [{"n": 1}, {"n": 9}],
@@ -39,7 +40,7 @@ def test_a_sum_of_its_own_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], [isolated(name)], SIZES[name], tmp_path)
 
 
-@pytest.mark.parametrize("name", ["dense", "weighted_mean"])
+@pytest.mark.parametrize("name", ["dense", "dense_of_bytes", "weighted_mean"])
 def test_what_is_isolated_is_blocked(name: str) -> None:
     def rows(ast: q.Proc) -> set[str]:
         return {rewrite.arg("rows") for rewrite in BLOCK.rewrites(ast, TARGET)}

@@ -274,3 +274,16 @@ def test_lanes_are_whole_numbers(lanes: int | str) -> None:
     args = tuple(sorted({**dict(rewrite.args), "lanes": lanes}.items()))
     with pytest.raises(RewriteError, match="tile sizes are whole numbers"):
         apply(procedure, ast, replace(rewrite, args=args))
+
+
+@pytest.mark.normal
+def test_a_nest_stays_within_a_loop_whose_temporaries_are_used_after_it(tmp_path: Path) -> None:
+    procedure = PROCEDURES["in_batches"]
+    ast = mirror(procedure)
+    [rewrite] = ALL.rewrites(ast, TARGET)
+    with pytest.raises(RewriteError, match="hide the allocation"):  # traces of before
+        apply(procedure, ast, with_args(rewrite, within=False))
+    blocks = [*BLOCK.rewrites(ast, TARGET)]
+    assert {each.arg("rows") for each in blocks} == {"", "i"}
+    results = [apply(procedure, ast, each) for each in (rewrite, *blocks)]
+    assert_exact(procedure, results, [{"n": 1}, {"n": 9}], tmp_path)

@@ -6,11 +6,14 @@ from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent
 from schedsearch.transforms.blocks.terms import first_dim, moves
 from schedsearch.transforms.operators.byte_dots import LANES, STEPS, ByteDots
 
 KINDS = frozenset({"i8", "ui8"})
+
+MOST_VECTORS = 4
 
 VNNI = {8: frozenset({"avx_vnni", "avx512_vnni"}), 16: frozenset({"avx512_vnni"})}
 """What a CPU needs, one of them, for registers of so many lanes."""
@@ -35,6 +38,26 @@ def sums_bytes(proc: q.Proc, nest: ReductionNest, rows: q.For | None, width: int
     operand = first_dim(nest.operand.idx, step)
     across = operand is not None and moves(nest.operand.idx, step, operand)
     return apart and across and moves(other.idx, step, last) and nest.packable(rows, 1)
+
+
+def largest_byte_tile(
+    proc: q.Proc, nest: ReductionNest, width: int, registers: int
+) -> dict[str, ArgValue] | None:
+    """The tile of sums of bytes that loads least for its sums; None if these are none. A tile sums
+    the operand of its rows once, and makes its vectors unsigned at each step."""
+    found: dict[tuple[float, int], dict[str, ArgValue]] = {}
+    for rows in nest.row_loops():
+        if not sums_bytes(proc, nest, rows, width):
+            continue
+        for vectors in range(1, MOST_VECTORS + 1):
+            tile_rows = int(min((registers - 2) // vectors - 1, longest_extent(proc, rows)))
+            fits = vectors == 1 or longest_extent(proc, nest.along) >= vectors * width
+            if fits and tile_rows > 1:
+                size = tile_rows * vectors
+                sizes: dict[str, ArgValue] = {"tile_rows": tile_rows, "tile_vectors": vectors}
+                key = (size / (tile_rows + vectors), size)
+                found.setdefault(key, {"rows": rows.iter.name, **sizes})
+    return {**found[max(found)], "inner": 1, "pack": True, "bytes": True} if found else None
 
 
 def _other(nest: ReductionNest) -> q.Read | None:

@@ -60,10 +60,11 @@ def block_edges(
     buf: str | None = None,
     beside: bool = False,
     held: bool = False,
+    within: bool = False,
 ) -> Generator[Op | None, Any, int]:
     """Give every edge, or those that are sums into the array `buf`, the best block of the
     analytic model for its own lengths, for `registers` vector registers of `bits`. Returns how
-    many there were. `beside`, `held`: see `best_block`."""
+    many there were. `beside`, `held`: see `best_block`; `within`: `reduction_nests`."""
     done = 0
     for _ in range(MAX_EDGES):
         loops = next(edges(p.ast, buf), None)
@@ -73,14 +74,14 @@ def block_edges(
         for start in cut:
             yield from p.do("shift_loop", At(start), 0)
         parts = [loops[-1].path]
-        nest = _nest(p.ast, parts[0])
+        nest = _nest(p.ast, parts[0], within)
         if nest and nest.along.extent is None and nest.along.path in cut:
             width = tile_width(p.ast, nest, bits)
             if not divides(p.ast, width, nest.along.hi, nest.along.path):
                 yield from _guard(p, nest, width)
                 parts = _parts(nest)
         for innermost in parts:
-            nest = _nest(p.ast, innermost)
+            nest = _nest(p.ast, innermost, within)
             arguments = nest and best_block(p.ast, nest, bits, registers, beside=beside, held=held)
             if nest and arguments:
                 yield from block(p.ast, nest.loops[0].path, arguments)
@@ -131,10 +132,14 @@ def edges(proc: q.Proc, buf: str | None = None) -> Iterator[tuple[q.For, ...]]:
             yield tuple(loops)
 
 
-def _nest(proc: q.Proc, innermost: q.Path) -> ReductionNest | None:
+def _nest(proc: q.Proc, innermost: q.Path, within: bool) -> ReductionNest | None:
     """The longest nest whose innermost loop is at `innermost`."""
-    nests = reduction_nests(proc)
-    return next((nest for nest in nests if nest.loops[-1].path == innermost), None)
+    nests = [
+        nest
+        for nest in reduction_nests(proc, within)
+        if nest.loops[-1].path == innermost and not nest.corner and not (within and nest.hides)
+    ]
+    return max(nests, key=lambda nest: len(nest.loops), default=None)
 
 
 def best_block(
@@ -161,7 +166,8 @@ def best_block(
     if width < 2 and not nest.instruction:  # there is none for a single lane
         return None
     start = nest.loops[0].path
-    together = [other.stmt for other in reduction_nests(proc) if other.loops[0].path == start]
+    nests = reduction_nests(proc, within=True)
+    together = [other.stmt for other in nests if other.loops[0].path == start]
     inner = _inner(nest, held)
     choices = [
         rows

@@ -128,6 +128,12 @@ class ReductionNest:
         )
         return before if same and plain else None
 
+    @property
+    def hides(self) -> bool:
+        """Whether what comes after the sum uses temporaries of its loops: split off, it could
+        not."""
+        return len(_splittable(self.loops, self.stmt.path)) < len(self.loops)
+
 
 def gaps(loops: Sequence[q.For], inside: q.Path) -> Iterator[tuple[q.Path, int]]:
     """Where to split so that the loops, the outermost first, hold nothing but each other and what
@@ -142,11 +148,13 @@ def gaps(loops: Sequence[q.For], inside: q.Path) -> Iterator[tuple[q.Path, int]]
         yield shifted(paths[preceded[-1]], -1), preceded[-1] + 1
 
 
-def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
+def reduction_nests(proc: q.Proc, within: bool = False) -> Iterator[ReductionNest]:
     """Every nest of the procedure whose result can stay in vector registers: of every
     statement the longest perfect one, and the longest after splitting others off; then those of
-    small triangles."""
+    small triangles. `within`: at last also the longest of those that stay inside of loops whose
+    temporaries are used after them."""
     found: list[ReductionNest] = []
+    kept: list[ReductionNest] = []
     for each in q.walk(proc.body):
         if not (isinstance(each, q.Assign | q.Reduce) and each.idx and in_one_type(each)):
             continue
@@ -162,8 +170,29 @@ def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
             nest = _as_reduction(proc, loops, stmt, direct is not None)
             if nest is not None:
                 found.append(nest)
+        parted = _splittable(whole, stmt.path)
+        if len(alone) < len(parted) < len(whole):
+            nest = _as_reduction(proc, parted, stmt, direct is not None)
+            if nest is not None:
+                kept.append(nest)
     yield from found
     yield from filter(None, (_with_rows(proc, nest) for nest in found))
+    if within:
+        yield from kept
+
+
+def _splittable(loops: tuple[q.For, ...], path: q.Path) -> tuple[q.For, ...]:
+    """The innermost of `loops` whose temporaries are not used after the statement at `path`, where
+    it would be split from them."""
+    later: frozenset[q.Var] = frozenset()
+    for depth in range(len(loops) - 1, -1, -1):
+        body, at = loops[depth].body, int(path[len(loops[depth].path)])
+        later |= q.used_vars(body[at + 1 :])
+        before = {s.buf for s in body[:at] if isinstance(s, q.Alloc)}
+        before |= {s.name for s in body[:at] if isinstance(s, q.WindowStmt)}
+        if before & later:
+            return loops[depth + 1 :]
+    return loops
 
 
 def _with_rows(proc: q.Proc, nest: ReductionNest) -> ReductionNest | None:

@@ -257,3 +257,18 @@ def odd(C: f64[11, 13], A: f64[11, 5], B: f64[5, 13]):
         for j in seq(0, 13):
             for k in seq(0, 5):
                 C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def in_batches(n: size, C: f32[3, n, 21], A: f32[3, n, 6], B: f32[3, 6, 21], b: f32[3, 21]):
+    for h in seq(0, 3):
+        scale: f32[21]
+        for j in seq(0, 21):
+            scale[j] = b[h, j] * 2.0
+        for i in seq(0, n):
+            for j in seq(0, 21):
+                for k in seq(0, 6):
+                    C[h, i, j] += A[h, i, k] * B[h, k, j]
+        for i in seq(0, n):
+            for j in seq(0, 21):
+                C[h, i, j] = C[h, i, j] * scale[j]

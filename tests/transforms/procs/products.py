@@ -334,3 +334,20 @@ def gates(n: size, m: size, p: size, y: f32[n, m], x: f32[n, p], w: f32[3, m, p]
                 for k in seq(0, p):
                     g[t] += w[t, j, k] * x[i, k]
             y[i, j] = g[0] * g[1] + g[2]
+
+
+@proc
+def dense_of_bytes(n: size, m: size, p: size, x: ui8[n, p], w: i8[m, p], s: f32[m], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            t: i32
+            t = 0.0
+            for k in seq(0, p):
+                a: i32
+                b: i32
+                a = x[i, k]
+                b = w[j, k]
+                t += a * b
+            f: f32
+            f = t
+            y[i, j] = relu(f * s[j])

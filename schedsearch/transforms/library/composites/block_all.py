@@ -18,6 +18,9 @@ those that cost least are chosen (`tile_costs`); without it, as in older traces,
 `spare`, `in_order`, `once` and `unrolled` are those of `register_block`. With `held` operands that
 tiles use again stay in registers, for all rows or, where a tile waits for loads, for all taps of a
 filter; tiles stay for more steps, and loops of unknown length may be short.
+With `within` nests stay inside of loops whose temporaries are used after them, as batches and
+steps of a recurrent network: they cannot be split off.
+With `bytes` sums of products of bytes take the instructions for them (VNNI).
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
@@ -30,7 +33,8 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD
+from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD, tile_width
+from schedsearch.transforms.blocks.byte_nests import VNNI, largest_byte_tile, sums_bytes
 from schedsearch.transforms.blocks.edges import best_block, block_edges
 from schedsearch.transforms.blocks.reductions import (
     MOST_ROWS,
@@ -40,7 +44,7 @@ from schedsearch.transforms.blocks.reductions import (
 )
 from schedsearch.transforms.blocks.terms import product_of_terms
 from schedsearch.transforms.library.composites.block_edges import checked
-from schedsearch.transforms.library.composites.register_block import block, ways_of
+from schedsearch.transforms.library.composites.register_block import block, edge_of_bytes, ways_of
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
@@ -56,10 +60,20 @@ REUSED = 16
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
-    if any(_blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True)):
-        names = "whole first beside spare in_order composed once held unrolled"
+    if any(_blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True, within=True)):
+        names = "whole first beside spare in_order composed once held unrolled within"
         ways = dict.fromkeys(names.split(), True)
+        if VNNI.get(bits // 32, frozenset()) & {*target.features} and _sums_bytes(proc, bits):
+            ways["bytes"] = True
         yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
+
+
+def _sums_bytes(proc: q.Proc, bits: int) -> bool:
+    return any(
+        sums_bytes(proc, nest, rows, tile_width(proc, nest, bits))
+        for nest in reduction_nests(proc, within=True)
+        for rows in nest.row_loops()
+    )
 
 
 def _blocks(
@@ -70,10 +84,15 @@ def _blocks(
     beside: bool = True,
     composed: bool = True,
     held: bool = False,
+    within: bool = False,
+    of_bytes: bool = False,
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
-    one. `composed`: also of terms that are neither a product of elements nor a difference."""
-    nests = sorted(reduction_nests(proc), key=lambda nest: (not nest.corner, -len(nest.loops)))
+    one. `composed`: also of terms that are neither a product of elements nor a difference.
+    `within`: also of nests that stay inside of loops whose temporaries are used after them.
+    `of_bytes`: sums of bytes by the instructions for them."""
+    found = [x for x in reduction_nests(proc, within) if not (within and x.hides)]
+    nests = sorted(found, key=lambda nest: (not nest.corner, -len(nest.loops)))
     for nest in nests:
         if not composed and isinstance(nest.stmt, q.Reduce) and product_of_terms(nest.stmt.rhs):
             continue
@@ -82,7 +101,9 @@ def _blocks(
             continue
         arguments = best_block(proc, nest, bits, registers, REUSED, enough, beside, held)
         if arguments is not None:
-            yield nest, arguments
+            width = tile_width(proc, nest, bits)
+            tile = largest_byte_tile(proc, nest, width, registers) if of_bytes else None
+            yield nest, {**arguments, **tile, "rest": 0} if tile else arguments
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
@@ -91,19 +112,27 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
-    composed, held = (args.get(way, False) is True for way in ("composed", "held"))
+    ways = ("composed", "held", "within", "bytes")
+    composed, held, within, of_bytes = (args.get(way, False) is True for way in ways)
     way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
-        found = next(_blocks(p.ast, bits, registers, enough, beside, composed, held), None)
+        wanted = (enough, beside, composed, held, within, of_bytes)
+        found = next(_blocks(p.ast, bits, registers, *wanted), None)
         if found is None:
             break
         nest, arguments = found
-        all_steps = arguments["inner"] == len(nest.reductions)
-        arguments["first"] = first and all_steps and "rest" not in arguments
-        yield from way(p.ast, nest.loops[0].path, arguments)
-        p = Cursors((yield None))
-        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name, beside, held)
+        buf = nest.stmt.buf.name
+        if "bytes" in arguments:
+            yield from way(p.ast, nest.loops[0].path, arguments)
+            edge = partial(edge_of_bytes, way, bits // 32)
+            yield from block_edges(Cursors((yield None)), bits, registers, edge, buf, within=within)
+        else:
+            all_steps = arguments["inner"] == len(nest.reductions)
+            arguments["first"] = first and all_steps and "rest" not in arguments
+            yield from way(p.ast, nest.loops[0].path, arguments)
+            p = Cursors((yield None))
+            yield from block_edges(p, bits, registers, way, buf, beside, held, within)
         p = Cursors((yield None))
         done += 1
     if not done:

@@ -109,7 +109,7 @@ def _sums(proc: q.Proc) -> Iterator[_Sum]:
     for stmt in q.walk(proc.body):
         if not isinstance(stmt, q.Assign | q.Reduce) or reduction(stmt) is None:
             continue
-        direct = without_temporaries(proc, stmt) if isinstance(stmt, q.Assign) else None
+        direct = without_temporaries(proc, stmt)
         loops = loops_wanted(proc, direct or stmt)
         whole = direct is not None
         temporaries = tuple(_in_the_way(stmt, loops[: len(loops) - whole]))

@@ -78,7 +78,8 @@ count for, and keep the tile in memory beyond it.
 
 With `spare` masked registers may hold anything beyond the columns, where nothing stores that. With
 `in_order` compilers add few steps up as they are written, where the tile has sums enough. With
-`once` masked registers of unknown length have no loop around them.
+`once` masked registers of unknown length have no loop around them. With `within` edges stay inside
+of loops whose temporaries are used after them.
 
 Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
 vectors` accumulators, `vectors` operands and one broadcast fill the register file,
@@ -129,7 +130,10 @@ MAX_TILE = 64
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     started: Counter[q.Path] = Counter()
     cache = (target.cache_bytes or (0,))[0]
-    for nest in reduction_nests(proc):
+    for nest in reduction_nests(proc, within=True):
+        if nest.hides:
+            started[nest.loops[0].path] += 1
+            continue
         width = tile_width(proc, nest, target.vector_bits)
         first, registers = nest.loops[0], target.vector_registers
         for rows in _row_choices(nest):
@@ -180,6 +184,8 @@ def _completed(
     edges = leaves_edges(proc, nest, found)
     if edges:
         found["edges"] = target.vector_registers
+        if any(other.hides and other.stmt == nest.stmt for other in reduction_nests(proc)):
+            found["within"] = True
     if edges or narrow:
         found["whole"] = found["spare"] = found["once"] = True
     if (nest.reductions[-1].extent or inf) <= FEW_STEPS and "slide" not in args:
@@ -229,17 +235,18 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     way = partial(block, ways=ways_of(args, inside=registers > 0))
     yield from way(ast, path, args)
     if registers and args.get("bytes", False) is True:
-        way = partial(_edge_of_bytes, way, args["lanes"])
+        way = partial(edge_of_bytes, way, args["lanes"])
     if registers:
         stmt = _nest(ast, path, args["nest"]).stmt
         bits = args["lanes"] * ELEMENT_BITS[stmt.type]
         p = Cursors((yield None))
-        yield from block_edges(p, bits, registers, way, stmt.buf.name)
+        within = args.get("within", False) is True
+        yield from block_edges(p, bits, registers, way, stmt.buf.name, within=within)
 
 
 def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
     """Raises RewriteError if there are not so many that start at the loop."""
-    nests = [nest for nest in reduction_nests(proc) if nest.loops[0].path == path]
+    nests = [x for x in reduction_nests(proc, within=True) if x.loops[0].path == path]
     if not (isinstance(number, int) and 0 <= number < len(nests)):
         raise RewriteError("there is no reduction that fits vector registers")
     return nests[number]
@@ -278,7 +285,7 @@ def block(ast: q.Proc, path: q.Path, args: Args, ways: Ways = AS_BEFORE) -> Step
     yield from blocked.hold()
 
 
-def _edge_of_bytes(way: Block, lanes: int, ast: q.Proc, path: q.Path, args: Args) -> Steps:
+def edge_of_bytes(way: Block, lanes: int, ast: q.Proc, path: q.Path, args: Args) -> Steps:
     """The block of an edge, which may be one of sums of bytes too."""
     wanted = {**args, "lanes": lanes, "inner": 1, "pack": True, "bytes": True}
     fits = _bytes(ast, _nest(ast, path, args["nest"]), wanted)
