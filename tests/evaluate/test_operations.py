@@ -98,6 +98,42 @@ def test_sums_of_products_are_taken_in_the_best_order() -> None:
     assert operations(where_a_condition_holds) == 3 * 9 * 4 * 5
 
 
+@proc
+def separable(y: f32[40, 9], g: f32[5], h: f32[4], x: f32[44, 12]):
+    for i in seq(0, 40):
+        for j in seq(0, 9):
+            for r in seq(0, 5):
+                for s in seq(0, 4):
+                    y[i, j] += g[r] * h[s] * x[i + r, j + s]
+
+
+@proc
+def mean(y: f32[40, 9], x: f32[44, 13]):
+    for i in seq(0, 40):
+        for j in seq(0, 9):
+            y[i, j] = 0.0
+            for r in seq(0, 5):
+                for s in seq(0, 5):
+                    y[i, j] += x[i + r, j + s]
+
+
+@proc
+def not_separable(y: f32[40, 9], w: f32[5, 4], x: f32[44, 12]):
+    for i in seq(0, 40):
+        for j in seq(0, 9):
+            for r in seq(0, 5):
+                for s in seq(0, 4):
+                    y[i, j] += w[r, s] * x[i + r, j + s]
+
+
+def test_what_neighbouring_windows_share_is_summed_up_once() -> None:
+    assert operations(separable) == 40 * 9 * 2 * (4 + 5)
+    assert operations(mean) == 40 * 9 * (5 + 5)
+    assert operations(not_separable) == 40 * 9 * 2 * 4 * 5
+    at_once = 40 * 9 * 2 * 4 * 5 + 5 * 4
+    assert operations(separable, FloatingPoint.REASSOCIATE) >= at_once
+
+
 @pytest.mark.parametrize("fp", [FloatingPoint.STRICT, FloatingPoint.REASSOCIATE])
 def test_no_schedule_takes_factors_out_of_sums_where_that_is_ruled_out(fp: FloatingPoint) -> None:
     """Of `C * X * D` one product is computed before it varies with all loops."""

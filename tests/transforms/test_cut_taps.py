@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from transforms.helpers import TARGET, only, source
 PROCEDURES = source("taps").procs
 [CUT] = select(["cut_taps"])
 [ISOLATE] = select(["isolate_sum"])
+[BLOCK] = select(["block_all"])
 
 SIZES: dict[str, list[dict[str, int]]] = {
     "places": [{}],
@@ -29,6 +31,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "triangle": [{}],
     "one_by_one": [{"n": 1, "m": 1, "c": 1}, {"n": 2, "m": 1, "c": 3}, {"n": 4, "m": 5, "c": 2}],
     "inner_first": [{"n": 1, "c": 1}, {"n": 5, "c": 3}],
+    "of_any_size": [{"b": 1, "n": 1, "m": 1}, {"b": 2, "n": 2, "m": 7}],
 }
 
 
@@ -51,7 +54,7 @@ def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
     ("name", "taps"),
     [
         *(("places", 9), ("channels", 9), ("dilated", 3), ("strided", 5)),
-        *(("one_by_one", 9), ("inner_first", 3)),
+        *(("one_by_one", 9), ("inner_first", 3), ("of_any_size", 9)),
     ],
 )
 def test_every_tap_is_a_nest_without_conditions(name: str, taps: int) -> None:
@@ -67,10 +70,23 @@ def test_places_that_a_tap_does_not_reach_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"), [("places", True), ("inner_first", True), ("one_by_one", False)]
+    ("name", "wanted"),
+    [("places", True), ("inner_first", True), ("one_by_one", False), ("of_any_size", True)],
 )
 def test_open_sizes_have_few_taps(name: str, wanted: bool) -> None:
     assert bool(list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))) is wanted
+
+
+@pytest.mark.normal
+def test_windows_of_any_size_are_blocked(tmp_path: Path) -> None:
+    """27 blocks, for which Exo was not fast enough once, nor could it replay them."""
+    before = PROCEDURES["of_any_size"]
+    trace, state = cut("of_any_size")
+    [block] = BLOCK.rewrites(state.ast, replace(TARGET, vector_bits=512, vector_registers=32))
+    procedure = apply(state.procedure, state.ast, block)
+    after = trace.then(block), State(procedure, mirror(procedure))
+    sizes = [{"b": 1, "n": 1, "m": 1}, {"b": 2, "n": 3, "m": 37}]
+    assert_same_meaning(before, [after], sizes, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["by_thirds", "too_short", "of_one", "with_others"])

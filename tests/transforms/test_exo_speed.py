@@ -10,12 +10,13 @@ import pytest
 from asdl_adt.validators import ValidationError
 from attrs.exceptions import FrozenInstanceError
 from exo.core.LoopIR import LoopIR
-from exo.frontend import boundscheck, pattern_match
+from exo.frontend import boundscheck, parse_fragment, pattern_match
 from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
 
 from schedsearch.transforms.exo.canonical import canonical
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import statements
 from schedsearch.transforms.exo.speed import exo_as_is, remembered
 from transforms.helpers import source
 
@@ -132,6 +133,15 @@ def test_the_effect_of_a_loop_is_computed_once() -> None:
     assert once is context.loop_preenv(outer)
     assert once is not context.loop_preenv(outer.body[0])
     assert str(once) == str(remembered._exo_loop_preenv(context, outer))
+
+
+@pytest.mark.parametrize(("file", "name"), [("locality", "product"), ("taps", "one_by_one")])
+def test_names_for_a_text_are_those_that_exo_finds(file: str, name: str) -> None:
+    proc = source(file).procs[name]._loopir_proc
+    for stmt in statements(proc.body):
+        ours = parse_fragment.BuildEnv(proc, stmt).result
+        with exo_as_is():
+            assert dict(ours) == dict(parse_fragment.BuildEnv(proc, stmt).result)
 
 
 def nodes_of(text: str) -> Any:

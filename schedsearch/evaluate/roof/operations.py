@@ -16,6 +16,7 @@ from schedsearch.analysis.contractions import (
     with_bounds,
 )
 from schedsearch.analysis.reduction import reduction
+from schedsearch.analysis.shared_windows import shared_windows
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
 from schedsearch.core.floats import FloatingPoint
@@ -81,7 +82,9 @@ class _Scan:
         depends = tuple(
             with_bounds(self._varies(factor, loops, set()), loops[::-1]) for factor in factors
         )
-        return best_order(depends, summed, extents) if summed else None
+        order = best_order(depends, summed, extents) if summed else None
+        windows = shared_windows(stmt, factors, loops[::-1], summed)
+        return order or next((window.order for window in windows), None)
 
     def _needs(
         self, expr: q.Expr, loops: tuple[q.For, ...], known: dict[q.Expr, frozenset[q.Var]]

@@ -22,13 +22,13 @@ def divided(idx: Indices) -> bool:
     return any(isinstance(atom, q.FloorDiv) for index in idx for atom, _ in index.terms)
 
 
-def straighten(p: Cursors, cursor: Cursor, name: str) -> Steps:
-    """Write every index of the staged array `name` in a statement plainly: Exo's `simplify`
-    leaves `n / 8 - n / 8` as it is."""
+def straighten(p: Cursors, cursor: Cursor, name: str | None = None) -> Steps:
+    """Write every index of the staged array `name`, or of all arrays, in a statement plainly:
+    Exo's `simplify` leaves `n / 8 - n / 8` as it is."""
     for stmt in q.walk((p.stmt(cursor),)):
         if isinstance(stmt, q.Assign | q.Reduce):
             for route, buf, idx in places(stmt):
-                for dim, index in enumerate(idx if buf.name == name else ()):
+                for dim, index in enumerate(idx if name in (None, buf.name) else ()):
                     plain = show_affine(index)
                     yield from p.do("rewrite_expr", Index(stmt.path, route, dim), plain)
 

@@ -152,3 +152,18 @@ def with_others(n: size, c: size, y: f32[n, c], x: f32[n, c], w: f32[3, c, c], z
                     for k in seq(0, c):
                         if i + d < n + 1:
                             y[i, o] += x[i + d - 1, k] * w[d, k, o]
+
+
+@proc
+def of_any_size(
+    b: size, n: size, m: size, y: f32[b, 8, n, m], x: f32[b, 3, n, m], w: f32[8, 3, 3, 3]
+):
+    for k in seq(0, b):
+        for o in seq(0, 8):
+            for i in seq(0, n):
+                for j in seq(0, m):
+                    for c in seq(0, 3):
+                        for r in seq(0, 3):
+                            for s in seq(0, 3):
+                                if i + r > 0 and i + r < n + 1 and j + s > 0 and j + s < m + 1:
+                                    y[k, o, i, j] += w[o, c, r, s] * x[k, c, i + r - 1, j + s - 1]

@@ -9,6 +9,8 @@
    takes 0.44 s instead of 0.62 s.
 4. Comments in generated C and names in messages are formatted by yapf, 1 ms each; it
    depends on the text alone.
+5. For the names in a text that a rewrite is given, Exo walks all that comes before the statement
+   -> expressions and types bind none, and are left out. A block among 27 takes 3/4 of the time.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import pysmt.factory
 import pysmt.shortcuts
 from exo.core import LoopIR_pprint
 from exo.core.LoopIR import LoopIR
-from exo.frontend import boundscheck
+from exo.frontend import boundscheck, parse_fragment
 from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
 
 from schedsearch.analysis.by_identity import Same
@@ -45,6 +47,7 @@ def patches() -> list[tuple[Any, str, Any]]:
         (new_analysis_core, "_get_smt_solver", _Unused),
         (LoopIR_pprint, "_format_code", lru_cache(maxsize=REMEMBERED)(_exo_format)),
         (range_analysis, "arg_range_analysis", arg_range),
+        *((parse_fragment.BuildEnv, visit, lambda *_: None) for visit in ("do_e", "do_t")),
         (
             new_eff.ContextExtraction,
             "loop_preenv",

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conditions import at_most_zero, sizes_of
 from schedsearch.analysis.ranges import Ranges, bounds, ranges_of_args
 from schedsearch.analysis.reduction import reduction
@@ -41,16 +42,16 @@ NORMAL_FORM = 2
 MAX_TAPS = 49
 """Of a window of 7 x 7: each is a nest of its own."""
 
-MAX_OPEN = 1
-MAX_TAPS_OPEN = 5
-"""Where several sizes of the result are open every nest has edges: three blocks instead of one.
-Nine taps took 43 s, and more edits than Exo can forward cursors through."""
+MOST_OPEN = {5: inf, 9: 2, MAX_TAPS: 1}
+"""How many sizes may be open of windows of up to so many taps. Every nest has edges then, three
+blocks instead of one: 27 take 4 s if two are, and more edits than Exo can forward cursors through
+if three are."""
 
 
 @dataclass(frozen=True)
 class _Window:
     """Conditions around a sum, the loops around it and those over taps, all the outermost first;
-    and how many of those that move the result have no constant length."""
+    and how many of those that blocks are cut from have no constant length."""
 
     guards: tuple[q.If, ...]
     loops: tuple[q.For, ...]
@@ -60,8 +61,8 @@ class _Window:
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for found in windows(proc):
-        few = prod(tap.extent or 0 for tap in found.taps) <= MAX_TAPS_OPEN
-        if few or found.open <= MAX_OPEN:
+        taps = prod(tap.extent or 0 for tap in found.taps)
+        if any(taps <= most and found.open <= open_ for most, open_ in MOST_OPEN.items()):
             yield found.guards[0], {}
 
 
@@ -94,7 +95,10 @@ def _window(proc: q.Proc, stmt: q.Reduce) -> _Window | None:
         cuts = _cuts(guards, around, values)
         if cuts is None or not all(_enough(cut, ranges) for cut in cuts):
             return None
-    unknown = sum(loop.extent is None for loop in around if loop.iter in kept)
+    # Neither the taps nor tiles cut the loop over a batch, which moves nothing but the image.
+    steady = [read for read in reads(stmt.rhs) if not q.expr_vars(read) & tested & kept]
+    cut = (tested & kept).union(*map(q.expr_vars, steady))
+    unknown = sum(loop.extent is None for loop in around if loop.iter in cut & kept)
     return _Window(tuple(guards), tuple(around), taps, unknown)
 
 
