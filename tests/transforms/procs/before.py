@@ -578,6 +578,16 @@ def cut_borders(n: size, y: f32[n], x: f32[n]):
 
 
 @proc
+def cut_conditions(n: size, S: f32[n, n], x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            if j <= i:
+                S[i, j] = x[i] * y[j]
+            else:
+                S[i, j] = 0.0
+
+
+@proc
 def skew(a: f64[18, 42]):
     for i in seq(0, 17):
         for j in seq(0, 40):

@@ -39,6 +39,9 @@ for j in seq(0, n):
     y[i, j] = exp(x[i, j])  ->       vec_f32x8_exp_add_...(n, x[i, 0:n], y[i, 0:n], s)
     s += y[i, j]
 ```
+
+With `at_once` so is a single sum. Its length is not known, and rows may be shorter than all chains
+are together: the instruction goes on in one chain, and only then to its masked end.
 """
 
 from collections.abc import Iterator
@@ -106,6 +109,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 if parts > 1 and _covers(loop, lanes * chains * parts):
                     yield loop, {**one, "parts": parts}
             continue
+        if loop.extent is None and may_be_long(proc, loop.path, loop.hi - loop.lo):
+            for _, chains in shapes[1:]:
+                one = {"lanes": lanes, "chains": chains, "tile_rows": 1, "tail": "masked"}
+                yield loop, {**one, "at_once": True}
         rows = _rows(proc, loop, reduce)
         if rows is not None and _shares(reduce, loop, rows):
             tiles = [t for t in TILES if _covers(rows, t[0]) and _covers(loop, lanes * t[1])]
@@ -206,12 +213,12 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError("there are no rows around this loop")
     p = Cursors((yield None))
     held = p.at(path)
-    in_one = _in_one(loop, reduce)
+    in_one = _in_one(loop, reduce) or args.get("at_once", False) is True
     if loop.lo != q.Affine(0) and not in_one:
         yield from p.do("shift_loop", held, 0)
     if shape.parts > 1 and not (in_one and _has_parts(ast, loop)):
         raise RewriteError("threads can have parts of a minimum or maximum alone")
-    if isinstance(reduce, q.Assign) or in_one:
+    if in_one or isinstance(reduce, q.Assign):
         if shape.rows > 1 or shape.tail != "masked":
             raise RewriteError("a loop in one instruction has one row and a masked tail")
         chains, parts = shape.chains, shape.parts
