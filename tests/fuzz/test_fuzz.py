@@ -91,8 +91,8 @@ arrays that a loop uses again are not drawn, nor copies of rows to columns, nor 
 the rows before them, nor values stored part after part, nor loops that overwrite what they read
 throughout, nor windows over borders, nor conditions that change inside of loops, nor
 recurrences along a row, nor periods of indices, nor sums in loops that do not change them, nor
-rows that follow each other without a gap, nor terms of blocks by way of scalars, nor small arrays of an iteration, nor sums beside others of their
-array. Procedures of their own are compared with their meaning:
+rows that follow each other without a gap, nor terms of blocks by way of scalars, nor small arrays
+of an iteration, nor sums beside others of their array. Procedures of their own are compared with their meaning:
 `test_block_edges.py`, `test_block_elimination.py`, `test_block_solve.py`, `test_cut_apart.py`,
 `test_change_columns.py`, `test_cut_borders.py`, `test_cut_conditions.py`, `test_cut_taps.py`,
 `test_cut_triangle.py`, `test_divide_by_period.py`,
