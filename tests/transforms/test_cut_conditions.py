@@ -9,6 +9,7 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.text import show_proc
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.estimate.cost import log_cost
 from schedsearch.transforms.exo.mirror import mirror
@@ -39,7 +40,7 @@ def cut(procedure: Any) -> list[tuple[Trace, State]]:
         trace, state = found[-1]
         procedure = apply(state.procedure, state.ast, rewrite)
         found.append((trace.then(rewrite), State(procedure, mirror(procedure))))
-        assert len(found) < 9
+        assert len(found) < 10
     return found[1:]
 
 
@@ -73,12 +74,12 @@ def test_no_condition_is_left(name: str) -> None:
         ("inside", ["0:i"]),
         ("diagonal", ["0:i", "i + 1:n"]),
         ("falling", ["0:n - i", "n - i:n"]),
-        ("two_conditions", ["0:i", "i + 1:n"]),
+        ("two_conditions", ["0:i"]),
     ],
 )
 def test_where_it_is_cut(name: str, ends: list[str]) -> None:
     _, state = cut(PROCEDURES[name])[-1]
-    text = str(state.procedure)
+    text = show_proc(state.ast)
     for each in ends:
         low, high = each.split(":")
         assert f"for j in seq({low}, {high})" in text, text

@@ -150,6 +150,7 @@ def _without_conditions(p: Cursors, part: Cursor) -> Steps:
     if once or q.expr_vars(loop.lo) <= sizes_of(p.ast):
         yield from p.do("shift_loop", part, 0)
     if once:
+        yield from p.do("simplify")
         yield from p.do("unroll_loop", part)
 
 

@@ -109,10 +109,6 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 if parts > 1 and _covers(loop, lanes * chains * parts):
                     yield loop, {**one, "parts": parts}
             continue
-        if loop.extent is None and may_be_long(proc, loop.path, loop.hi - loop.lo):
-            for _, chains in shapes[1:]:
-                one = {"lanes": lanes, "chains": chains, "tile_rows": 1, "tail": "masked"}
-                yield loop, {**one, "at_once": True}
         rows = _rows(proc, loop, reduce)
         if rows is not None and _shares(reduce, loop, rows):
             tiles = [t for t in TILES if _covers(rows, t[0]) and _covers(loop, lanes * t[1])]
@@ -124,6 +120,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 loop,
                 {"lanes": lanes, "chains": chains, "tile_rows": tile_rows, "tail": tail},
             )
+        if loop.extent is None and may_be_long(proc, loop.path, loop.hi - loop.lo):
+            one = {"lanes": lanes, "chains": CHAINS[1], "tile_rows": 1, "tail": "masked"}
+            yield loop, {**one, "at_once": True}
 
 
 def _covers(loop: q.For, count: int) -> bool:
