@@ -92,7 +92,8 @@ the rows before them, nor values stored part after part, nor loops that overwrit
 throughout, nor windows over borders, nor conditions that change inside of loops, nor
 recurrences along a row, nor periods of indices, nor sums in loops that do not change them, nor
 rows that follow each other without a gap, nor terms of blocks by way of scalars, nor small arrays
-of an iteration, nor sums beside others of their array. Procedures of their own are compared with their meaning:
+of an iteration, nor sums beside others of their array. Procedures of their own are compared with
+their meaning:
 `test_block_edges.py`, `test_block_elimination.py`, `test_block_solve.py`, `test_cut_apart.py`,
 `test_change_columns.py`, `test_cut_borders.py`, `test_cut_conditions.py`, `test_cut_taps.py`,
 `test_cut_triangle.py`, `test_divide_by_period.py`,
