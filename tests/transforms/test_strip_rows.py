@@ -45,9 +45,11 @@ def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_each_part_has_a_loop_over_the_strip(name: str) -> None:
-    (rewrite,), state = only(STRIP, PROCEDURES[name])[0].steps, only(STRIP, PROCEDURES[name])[1]
+    trace, state = only(STRIP, PROCEDURES[name])
+    [rewrite] = trace.steps
     rows = [s for s in q.walk(state.ast.body) if isinstance(s, q.For) and s.iter.name == "ir"]
-    assert len(rows) >= 4 and all(len(each.body) <= 2 for each in rows)
+    assert len(rows) >= 3
+    assert all(len(each.body) <= 2 for each in rows)
     assert all(each.extent == rewrite.arg("rows") for each in rows)
     assert not list(STRIP.rewrites(state.ast, TARGET))
 

@@ -98,9 +98,10 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     yield from p.do("divide_loop", rows, strip, new, perfect=True)
     inside = p.at(p.path(rows, 0))
     yield from _private(p, inside, strip)
-    body = p.stmt(inside).body
-    for number in reversed(range(1, len(body))):
-        if any(isinstance(each, q.For) for each in body[number - 1 : number + 1]):
+    now = p.stmt(inside)
+    assert isinstance(now, q.For)
+    for number in reversed(range(1, len(now.body))):
+        if any(isinstance(each, q.For) for each in now.body[number - 1 : number + 1]):
             yield from p.do("fission", After(p.path(inside, number - 1)))
     yield from p.do("simplify")
 
