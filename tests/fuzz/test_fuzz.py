@@ -65,7 +65,8 @@ to reach."""
 SELDOM = {
     *("block_all", "block_edges", "block_elimination", "block_solve"),
     "change_columns",
-    *("cut_apart", "cut_borders", "cut_taps", "cut_triangle", "divide_by_period"),
+    *("cut_apart", "cut_borders", "cut_conditions", "cut_taps", "cut_triangle"),
+    "divide_by_period",
     *(
         "factor_sum",
         "fold_operand",
@@ -79,6 +80,7 @@ SELDOM = {
         "skew",
         "split_sum",
         "stage_sums",
+        "strip_rows",
         "transpose",
         "turn_operand",
     ),
@@ -88,17 +90,19 @@ SELDOM = {
 more, and two products in a procedure, sums of triangles, of two products, or of products of three
 arrays that a loop uses again are not drawn, nor copies of rows to columns, nor rows that depend on
 the rows before them, nor values stored part after part, nor loops that overwrite what they read
-throughout, nor windows over borders, nor recurrences along a row, nor periods of indices, nor sums
-in loops that do not change them, nor rows that follow each other without a gap, nor terms
-of blocks by way of scalars, nor small arrays of an iteration, nor sums beside others of their
-array. Procedures of their own are compared with their meaning:
+throughout, nor windows over borders, nor conditions that change inside of loops, nor
+recurrences along a row, nor periods of indices, nor sums in loops that do not change them, nor
+rows that follow each other without a gap, nor terms of blocks by way of scalars, nor small arrays
+of an iteration, nor sums beside others of their array, nor rows that are read twice. Procedures of
+their own are compared with their meaning:
 `test_block_edges.py`, `test_block_elimination.py`, `test_block_solve.py`, `test_cut_apart.py`,
-`test_change_columns.py`, `test_cut_borders.py`, `test_cut_taps.py`,
+`test_change_columns.py`, `test_cut_borders.py`, `test_cut_conditions.py`, `test_cut_taps.py`,
 `test_cut_triangle.py`, `test_divide_by_period.py`,
 `test_factor_sum.py`, `test_fold_operand.py`, `test_hoist_temporary.py`,
 `test_interchange_triangle.py`, `test_isolate_sum.py`, `test_join_rows.py`,
 `test_make_planar.py`, `test_scalarise.py`, `test_skew.py`, `test_stage_sums.py`, `test_terms.py`,
-`test_split_sum.py`, `test_transpose.py`, `test_turn_result.py`, `test_vectorise_recurrence.py`,
+`test_split_sum.py`, `test_strip_rows.py`, `test_transpose.py`, `test_turn_result.py`,
+`test_vectorise_recurrence.py`,
 `test_normal_form.py`."""
 
 

@@ -99,8 +99,8 @@ FAULTS = {
     "no end at large numbers": ("exp", "_max((vec_f32x4){0} - 104.0f, ", "_max(a, "),
     "denormal results lost": ("exp", "- 104.0f", "- 87.0f"),
     "the sign lost": ("tanh", "| ((naturals)a & 0x80000000u)", ""),
-    "denormal numbers not made larger": ("log", "(bits)a < 0x00800000", "(bits)a < 0"),
-    "what was rounded off forgotten": ("log1p", "more = a - more;", "more = a - a;"),
+    "denormal numbers not made larger": ("log", "(bits)u < 0x00800000", "(bits)u < 0"),
+    "what was rounded off forgotten": ("log1p", "f = a * s;", "f = (u - 1.0f) * s;"),
     "1 taken from all of it": (
         "expm1",
         "const bits large = a > 64.0f;",

@@ -578,6 +578,16 @@ def cut_borders(n: size, y: f32[n], x: f32[n]):
 
 
 @proc
+def cut_conditions(n: size, S: f32[n, n], x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            if j <= i:
+                S[i, j] = x[i] * y[j]
+            else:
+                S[i, j] = 0.0
+
+
+@proc
 def skew(a: f64[18, 42]):
     for i in seq(0, 17):
         for j in seq(0, 40):
@@ -589,3 +599,14 @@ def vectorise_recurrence(a: f32[4, 42], x: f32[4, 40]):
     for i in seq(0, 4):
         for j in seq(0, 40):
             a[i, j + 1] = 0.5 * (a[i, j] + a[i, j + 2]) + x[i, j]
+
+
+@proc
+def strip_rows(n: size, y: f32[n], A: f32[64, n], x: f32[n]):
+    for i in seq(0, 64):
+        t: f32
+        t = 0.0
+        for j in seq(0, n):
+            t += A[i, j] * x[j]
+        for j in seq(0, n):
+            y[j] += t * A[i, j]

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 
 from schedsearch.analysis.conditions import at_most_zero, denied, sizes_of
 from schedsearch.analysis.ranges import bounds, loops_at, lowest, ranges_of_args
@@ -72,6 +73,12 @@ def _kept(proc: q.Proc, nest: q.For, cuts: list[_Cut]) -> bool:
     """Whether the nest is the one for sizes that have no iterations between."""
     needs = {cut.shortage for cut in cuts if _may_lack(proc, cut)}
     return bool(needs) and any(set(at_most_zero(cond)) == needs for cond in denied(proc, nest.path))
+
+
+def has_borders(proc: q.Proc, nest: q.For) -> bool:
+    """Whether a nest has loops of which most iterations are between borders."""
+    cuts, _ = _borders(proc, nest)
+    return any(2 * (cut.before + cut.after) <= (cut.loop.extent or inf) for cut in cuts)
 
 
 def _borders(proc: q.Proc, nest: q.For) -> tuple[list[_Cut], list[q.If]]:

@@ -39,6 +39,9 @@ for j in seq(0, n):
     y[i, j] = exp(x[i, j])  ->       vec_f32x8_exp_add_...(n, x[i, 0:n], y[i, 0:n], s)
     s += y[i, j]
 ```
+
+With `at_once` so is a single sum. Its length is not known, and rows may be shorter than all chains
+are together: the instruction goes on in one chain, and only then to its masked end.
 """
 
 from collections.abc import Iterator
@@ -85,6 +88,9 @@ that one takes, and most reductions wait for their loads anyway."""
 TILES = ((8, 1), (4, 2), (4, 1))
 """Rows and chains of a tile: as many registers, and room for what the rows share."""
 
+STRIP = 32
+"""Rows of a strip at most (`strip_rows`)."""
+
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
@@ -109,7 +115,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         rows = _rows(proc, loop, reduce)
         if rows is not None and _shares(reduce, loop, rows):
             tiles = [t for t in TILES if _covers(rows, t[0]) and _covers(loop, lanes * t[1])]
-            shapes += tiles[:2]
+            # The rows of a strip share what they read: as many chains, and fewer loads.
+            strip = rows.extent is not None and rows.extent <= STRIP
+            shapes = [*reversed(tiles[:2]), *shapes] if strip else shapes + tiles[:2]
         for tile_rows, chains in shapes:
             whole = divides(proc, lanes * chains, loop.hi - loop.lo)
             tail = "none" if whole else "masked"
@@ -117,6 +125,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 loop,
                 {"lanes": lanes, "chains": chains, "tile_rows": tile_rows, "tail": tail},
             )
+        if loop.extent is None and may_be_long(proc, loop.path, loop.hi - loop.lo):
+            one = {"lanes": lanes, "chains": CHAINS[1], "tile_rows": 1, "tail": "masked"}
+            yield loop, {**one, "at_once": True}
 
 
 def _covers(loop: q.For, count: int) -> bool:
@@ -206,12 +217,12 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError("there are no rows around this loop")
     p = Cursors((yield None))
     held = p.at(path)
-    in_one = _in_one(loop, reduce)
+    in_one = _in_one(loop, reduce) or args.get("at_once", False) is True
     if loop.lo != q.Affine(0) and not in_one:
         yield from p.do("shift_loop", held, 0)
     if shape.parts > 1 and not (in_one and _has_parts(ast, loop)):
         raise RewriteError("threads can have parts of a minimum or maximum alone")
-    if isinstance(reduce, q.Assign) or in_one:
+    if in_one or isinstance(reduce, q.Assign):
         if shape.rows > 1 or shape.tail != "masked":
             raise RewriteError("a loop in one instruction has one row and a masked tail")
         chains, parts = shape.chains, shape.parts

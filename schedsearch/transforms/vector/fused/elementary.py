@@ -9,8 +9,8 @@ without it the library's results are kept.
 both factors `2^m` are made from the bits of `m`: the result overflows, or becomes denormal, where
 the second one is multiplied. `log(x) = k ln 2 + log(1 + f)`, with `x = 2^k (1 + f)` and
 `log(1 + f) = 2 artanh(f / (2 + f))`. `erf` is a polynomial up to 1, then one less an exponential.
-`log1p` adds to the logarithm of the rounded sum what was rounded off; `expm1` takes 1 from the
-power of 2 first.
+`log1p` finds `k` from the rounded sum, and `f` from its argument; `expm1` takes 1 from the power of
+2 first.
 """
 
 from __future__ import annotations
@@ -161,6 +161,21 @@ _RATIO = {
 }
 """A quotient. Compilers have approximate reciprocals of f32: off by 2 units."""
 
+_LOG_OF = """\
+const $vec h = 0.5$f * f * f, g = f / (2.0$f + f), z = g * g;
+    $vec t = g * (h + z * $log) + e * $ln2_low;
+    VEC_KEEP(t);
+    t -= h;
+    VEC_KEEP(t);
+    t += f;
+    VEC_KEEP(t);
+    t += e * $ln2_high;
+    const bits zero = ((bits)u & $rest) == 0, above = (bits)u >= $infinity;
+    const bits wrong = ((bits)u < 0) & ~zero, others = ~(zero | above);
+    const naturals low = (naturals)zero & ($sign | $infinity);
+    return ($vec)((naturals)(((bits)t & others) | ((bits)u & above) | (wrong & $quiet)) | low);"""
+"""The logarithm of `u`, which is `2^e (1 + f)`."""
+
 _BODIES = {
     "exp": """\
 $vec n, q = ${vec}_powers(${vec}_min(($vec){0} + $beyond, a), &n);
@@ -201,33 +216,27 @@ const bits below = ((bits)a & $rest) < $one;
     const bits r = ((bits)small & below) | ((bits)large & ~below) | ($nan);
     return ($vec)((naturals)r | ((naturals)a & $sign));""",
     "log": """\
-const bits small = (bits)a < $least;
-    const $vec up = a * $up;
-    const bits x = ((bits)up & small) | ((bits)a & ~small);
+const $vec u = a;
+    const bits small = (bits)u < $least;
+    const $vec up = u * $up;
+    const bits x = ((bits)up & small) | ((bits)u & ~small);
     const naturals k = ((naturals)(x - $root_half) + $one) >> $digits;
     const $vec f = ($vec)((naturals)x - ((k << $digits) - $one)) - 1.0$f;
     const $vec e = ($vec)((bits)k + ($whole - $bias) - ($digits_up & small)) - $as_number;
-    const $vec h = 0.5$f * f * f, g = f / (2.0$f + f), z = g * g;
-    $vec t = g * (h + z * $log) + e * $ln2_low;
-    VEC_KEEP(t);
-    t -= h;
-    VEC_KEEP(t);
-    t += f;
-    VEC_KEEP(t);
-    t += e * $ln2_high;
-    const bits zero = ((bits)a & $rest) == 0, above = (bits)a >= $infinity;
-    const bits wrong = ((bits)a < 0) & ~zero, others = ~(zero | above);
-    const naturals low = (naturals)zero & ($sign | $infinity);
-    return ($vec)((naturals)(((bits)t & others) | ((bits)a & above) | (wrong & $quiet)) | low);""",
+    $log_of""",
+    # `2^k` is that of `1 + a`, so that `a / 2^k` and the sum below round once.
     "log1p": """\
 $vec u = 1.0$f + a;
     VEC_KEEP(u);
-    $vec more = u - 1.0$f;
-    VEC_KEEP(more);
-    more = a - more;
-    const bits normal = ((bits)u > 0) & ((bits)u < $infinity);
-    const $vec l = ${vec}_logarithm(u), t = l + ${vec}_ratio(more, u);
-    return ($vec)(((bits)t & normal) | ((bits)l & ~normal));""",
+    const naturals k = ((naturals)((bits)u - $root_half) + $one) >> $digits;
+    const $vec s = ($vec)((2 * $bias + 2 - k) << $digits);
+    $vec less = 0.25$f * s - 1.0$f;
+    VEC_KEEP(less);
+    $vec f = a * s;
+    VEC_KEEP(f);
+    f = 0.25$f * f + less;
+    const $vec e = ($vec)((bits)k + ($whole - $bias)) - $as_number;
+    $log_of""",
 }
 
 
@@ -246,6 +255,7 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
         "exp": horner(EXP[kind], "r", kind),
         "exp_near": horner(EXP_NEAR[kind], "r", kind),
         "log": horner(LOG[kind], "z", kind),
+        "log_of": _LOG_OF,
         "erf": horner(ERF[kind], "z", kind),
         "erfc": horner(ERFC[kind], "u", kind),
     }
@@ -256,9 +266,6 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
         ("ratio", f"{vec} a, {vec} b", _RATIO[kind]),
     ):
         helpers.append(function(f"{vec}_{each}", vec, params, _body(template, words))[1])
-    if curve == "log1p":
-        log = _body(_BODIES["log"], words)
-        helpers.append(function(f"{vec}_logarithm", vec, f"{vec} a", log)[1])
     body = _body(_BODIES[curve], words)
     return in_registers(name, kind, lanes, f"{vec} a", REGISTERS[size], helpers, body)
 

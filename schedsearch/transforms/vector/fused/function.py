@@ -83,6 +83,7 @@ class Function:
             lines += [f"    {line}" for line in begun(self.law, self.c)]
         stores = any(op.written and op.moves for op in self.fused.operands)
         several = bool(extremes) or (bool(self.sums) and stores) or len(self.sums) > 1
+        several = several or self.fused.chains > 1
         in_chains = several or self.fused.recurrence
         if in_chains and self.fused.counted and not self.fused.whole:
             lines += self.counted_chains(body)

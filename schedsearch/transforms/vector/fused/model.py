@@ -59,8 +59,8 @@ class Fused:
     iterations, `n` being its argument (at most `lanes` where there are registers); others
     do as many as there are `lanes`. All of
     it is done for as many registers as there are `copies`. A `whole` instruction is counted, and
-    yet loads all lanes of what it only reads: windows have elements for them. The minimum or
-    maximum over the lanes is taken in as many `chains` at once, which hides the latency of each,
+    yet loads all lanes of what it only reads: windows have elements for them. The sum, minimum
+    or maximum over the lanes is taken in as many `chains` at once, which hides the latency of each,
     and in as many `parts`, each on a thread. `empty`: a `whole` instruction may be given no
     iteration, as in the first row of a triangle that ends before the diagonal. `recurrence`: each
     lane needs the result of the one before it (`recurrences.py`). `spare`: what registers hold

@@ -1,0 +1,76 @@
+"""Rows that are read twice are carried out in strips."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import State
+from transforms.execution import assert_same_meaning
+from transforms.helpers import TARGET, only, source
+
+PROCEDURES = source("strips").procs
+BLOCK, STRIP, SUMS = select(["block_all", "strip_rows", "vectorise_reduction"])
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "normal_equations": [{}],
+    "gradient": [{"n": n, "m": m} for n, m in ((1, 1), (15, 7), (16, 33), (53, 20))],
+    "with_outputs": [{"n": n} for n in (1, 31, 32, 70)],
+}
+
+
+def blocked(name: str) -> list[tuple[Trace, State]]:
+    """The strips alone, with blocks for the result, and with both sums in registers."""
+    found = [only(STRIP, PROCEDURES[name])]
+    for transform in (BLOCK, SUMS):
+        trace, state = found[-1]
+        rewrite = next(transform.rewrites(state.ast, TARGET))
+        procedure = apply(state.procedure, state.ast, rewrite)
+        found.append((trace.then(rewrite), State(procedure, mirror(procedure))))
+    return found
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
+    assert_same_meaning(PROCEDURES[name], blocked(name), SIZES[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_each_part_has_a_loop_over_the_strip(name: str) -> None:
+    trace, state = only(STRIP, PROCEDURES[name])
+    [rewrite] = trace.steps
+    rows = [s for s in q.walk(state.ast.body) if isinstance(s, q.For) and s.iter.name == "ir"]
+    assert len(rows) >= 3
+    assert all(len(each.body) <= 2 for each in rows)
+    assert all(each.extent == rewrite.arg("rows") for each in rows)
+    assert not list(STRIP.rewrites(state.ast, TARGET))
+
+
+@pytest.mark.parametrize("name", ["own_rows", "other_array"])
+def test_rows_that_are_not_read_twice_for_one_result_stay(name: str) -> None:
+    assert not list(STRIP.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+
+def test_rows_that_need_what_those_before_gave_are_refused() -> None:
+    procedure = PROCEDURES["weights_change"]
+    ast = mirror(procedure)
+    [rewrite] = STRIP.rewrites(ast, TARGET)
+    with pytest.raises(RewriteError, match="fission"):
+        apply(procedure, ast, rewrite)
+
+
+@pytest.mark.parametrize("rows", [1, 65, 2000, True, "8"])
+def test_other_strips_are_refused(rows: object) -> None:
+    procedure = PROCEDURES["normal_equations"]
+    ast = mirror(procedure)
+    [rewrite] = STRIP.rewrites(ast, TARGET)
+    with pytest.raises(RewriteError):
+        apply(procedure, ast, replace(rewrite, args=(("rows", rows),)))
