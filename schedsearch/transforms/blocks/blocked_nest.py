@@ -264,7 +264,6 @@ class BlockedNest:
         lanes, panel = self.args["lanes"], self.panel_name if self.steps else ""
         for each in staged:
             yield from held.use_instructions(each, lanes, panel)
-        yield from held.write_out(staged)
 
     def _steps_in_order(self) -> bool:
         """Whether compilers would make a sum of its own of the few steps of the innermost loop,

@@ -27,8 +27,7 @@ class Ways:
     panel, instead of a nest of their own. `whole`: masked registers are loaded whole where arrays
     have the elements. `spare`: their lanes beyond the columns may have any value. `in_order`: what
     compilers unroll is added up as it is written. `once`: masked registers are one each, without a
-    loop over more. `held`: operands that tiles use again stay in registers. `unrolled`: rows of
-    such a tile are written out.
+    loop over more. `held`: operands that tiles use again stay in registers.
     """
 
     inside: bool = False
@@ -37,7 +36,6 @@ class Ways:
     in_order: bool = False
     once: bool = False
     held: bool = False
-    unrolled: bool = False
 
 
 AS_BEFORE = Ways()
@@ -167,15 +165,6 @@ class HeldTiles:
             yield from use_instruction(self.p, self.p.path(held.first), lanes, counted=False)
         yield from self._masked(held, panel) if held.columns.masked else self._whole(held, panel)
 
-    def write_out(self, tiles: Sequence[HeldTile]) -> Steps:
-        """Unroll the rows of tiles whose operands are held: gcc unrolls up to 200 instructions,
-        those of indices too. Tiles may be in one loop."""
-        wanted = [each for each in tiles if each.operands and each.taps is None]
-        rows = {self.p.path(each.columns.tile[0]) for each in wanted if self.ways.unrolled}
-        found = [stmt.path for stmt in q.walk(self.p.ast.body) if stmt.path in rows]
-        for loop in reversed(found):
-            yield from self.p.do("unroll_loop", At(loop))
-
     def _masked(self, held: HeldTile, panel: str) -> Steps:
         p, width, body = self.p, held.columns.width, held.columns.tile[-1]
         loops = [held.load, held.store] if panel else [held.load, body, held.store]
@@ -216,6 +205,41 @@ class HeldTiles:
         assert isinstance(loop, q.For)
         dots = tile_instruction(self.p.ast, loop, panel, held.columns.masked)
         yield from self.p.do("replace", held.block, dots)
+
+
+def write_out(p: Cursors) -> Steps:
+    """Unroll loops over rows of tiles that use registers of another array: gcc unrolls up to 200
+    instructions, those of indices too. Last of all, as Exo simplifies every call by itself."""
+    registers = {
+        each.buf
+        for each in q.walk(p.ast.body)
+        if isinstance(each, q.Alloc) and each.mem.startswith("VEC_")
+    }
+    rows = [
+        each.path
+        for each in q.walk(p.ast.body)
+        if isinstance(each, q.For) and _uses_again(each, registers)
+    ]
+    for loop in reversed(rows):
+        yield from p.do("unroll_loop", At(loop))
+
+
+def _uses_again(loop: q.For, registers: set[q.Var]) -> bool:
+    """Whether a loop of known length has nothing but instructions that write other registers in
+    each iteration, and read the same ones."""
+    inside = [each for each in q.walk(loop.body) if not isinstance(each, q.For)]
+    calls = [each for each in inside if isinstance(each, q.Call)]
+    if not calls or len(calls) < len(inside) or loop.extent is None:
+        return False
+    used = {buf for call in calls for buf in q.used_vars((call,)) & registers}
+    moving = {
+        buf
+        for call in calls
+        for arg in call.args
+        for buf in q.expr_vars(arg) & registers
+        if loop.iter in q.expr_vars(arg)
+    }
+    return len(moving) == 1 and len(used) > 1
 
 
 def _as_long(p: Cursors, loops: Sequence[Cursor]) -> bool:

@@ -36,6 +36,7 @@ from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD, tile_width
 from schedsearch.transforms.blocks.byte_nests import VNNI, largest_byte_tile, sums_bytes
 from schedsearch.transforms.blocks.edges import best_block, block_edges
+from schedsearch.transforms.blocks.held_tiles import write_out
 from schedsearch.transforms.blocks.reductions import (
     MOST_ROWS,
     ReductionNest,
@@ -137,3 +138,5 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         done += 1
     if not done:
         raise RewriteError("there is no sum to block")
+    if args.get("unrolled", False) is True:
+        yield from write_out(p)

@@ -112,7 +112,7 @@ from schedsearch.transforms.blocks.blocking import (
 )
 from schedsearch.transforms.blocks.byte_nests import VNNI, sums_bytes
 from schedsearch.transforms.blocks.edges import Block, block_edges, leaves_edges, sliding_block
-from schedsearch.transforms.blocks.held_tiles import AS_BEFORE, Ways
+from schedsearch.transforms.blocks.held_tiles import AS_BEFORE, Ways, write_out
 from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
@@ -242,6 +242,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         p = Cursors((yield None))
         within = args.get("within", False) is True
         yield from block_edges(p, bits, registers, way, stmt.buf.name, within=within)
+    if args.get("unrolled", False) is True:
+        yield from write_out(Cursors((yield None)))
 
 
 def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
@@ -254,7 +256,7 @@ def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
 
 def ways_of(args: Args, inside: bool) -> Ways:
     """The ways that arguments ask for."""
-    names = ("whole", "spare", "in_order", "once", "held", "unrolled")
+    names = ("whole", "spare", "in_order", "once", "held")
     return Ways(inside, *(args.get(name, False) is True for name in names))
 
 
