@@ -697,6 +697,16 @@ REFUSED: dict[str, tuple[str, int, str]] = {
         3,
         "loop variable i: its step",
     ),
+    "rows that an array of one extent has not": (
+        "double *p = x;\nfor (int i = 0; i < n; i++) {\n*p = 1; p += m; }",
+        4,
+        "index of x: it multiplies sizes that are not the length of a row; ",
+    ),
+    "an end before 0 of what is unsigned": (
+        "unsigned long i;\nfor (i = n - 1; i != (unsigned long)-1; i--) x[i] = 1;",
+        3,
+        "loop over i: 18446744073709551615 is a negative number that became unsigned; ",
+    ),
 }
 
 

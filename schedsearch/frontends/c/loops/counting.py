@@ -230,6 +230,11 @@ class Counting(Changes):
         assert isinstance(left.value, q.Affine)
         assert isinstance(right.value, q.Affine)
         span = left.value - right.value
+        kind = c_types.common(left.type, right.type)
+        if kind.unsigned and right.value.is_const and right.value.const >= 2 ** (kind.bits - 1):
+            reason = f"{right.value.const} is a negative number that became unsigned"
+            what = f"condition of the loop over {found.name}"
+            raise self.refusal(node, what, reason, "write `for (size_t i = n; i-- > 0;)`")
         coefficient = span.coefficient(var)
         rest = span - found.here.scaled(coefficient)
         if abs(coefficient) != 1 or abs(found.step) != 1 or q.mentions(rest, var):
