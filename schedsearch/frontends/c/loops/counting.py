@@ -231,8 +231,9 @@ class Counting(Changes):
         assert isinstance(right.value, q.Affine)
         span = left.value - right.value
         kind = c_types.common(left.type, right.type)
-        if kind.unsigned and right.value.is_const and right.value.const >= 2 ** (kind.bits - 1):
-            reason = f"{right.value.const} is a negative number that became unsigned"
+        constants = [each.const for each in (left.value, right.value) if each.is_const]
+        if kind.unsigned and any(each >= 2 ** (kind.bits - 1) for each in constants):
+            reason = f"{constants[0]} is a negative number that became unsigned"
             what = f"condition of the loop over {found.name}"
             raise self.refusal(node, what, reason, "write `for (size_t i = n; i-- > 0;)`")
         coefficient = span.coefficient(var)
