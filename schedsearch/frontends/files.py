@@ -35,7 +35,8 @@ def replacement_for(
     from schedsearch.frontends import c
 
     own = c.prototype(path, function, defines, include)
-    return lambda source: c.replacement(lowered, own, source)
+    written = c.as_written(path, function, c.otherwise(own), defines, include)
+    return lambda source: c.replacement(lowered, own, source, written)
 
 
 def lowered_from(

@@ -601,4 +601,15 @@ WILD: dict[str, tuple[str, Make]] = {
             u8(n + 1),
         ],
     ),
+    "pointers through all rows": (
+        """void f(int n, int m, double a[n][m], float b[][n][m], double c[n][m]) {
+             double *p = &a[0][0], *last = &a[n - 1][m - 1], *row = *c;
+             float *q = &b[0][0][0];
+             for (int i = 0; i < n * m; i++) *p++ += i;
+             for (int i = 0; i < n * m; i++) *last-- *= 2;
+             for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) row[j] = i - j; row += m; }
+             for (int i = 0; i < n; i++)
+               for (int j = 0; j < n; j++) for (int k = 0; k < m; k++) *q++ += j - k; }""",
+        lambda n: [n, n + 1, f64(n, n + 1), f32(n, n, n + 1), f64(n, n + 1)],
+    ),
 }

@@ -21,7 +21,15 @@ from frontends.c_programs import arguments, text
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import show_expr
 from schedsearch.frontends import graph
-from schedsearch.frontends.c import c_kernel, prototype, read, replacement, wrapper
+from schedsearch.frontends.c import (
+    as_written,
+    c_kernel,
+    otherwise,
+    prototype,
+    read,
+    replacement,
+    wrapper,
+)
 from schedsearch.frontends.c.numbers import single
 from schedsearch.frontends.lower import lower
 from schedsearch.transforms.exo.compat import generate_c
@@ -697,6 +705,16 @@ REFUSED: dict[str, tuple[str, int, str]] = {
         3,
         "loop variable i: its step",
     ),
+    "rows that an array of one extent has not": (
+        "double *p = x;\nfor (int i = 0; i < n; i++) {\n*p = 1; p += m; }",
+        4,
+        "index of x: it multiplies sizes that are not the length of a row; ",
+    ),
+    "an end before 0 of what is unsigned": (
+        "unsigned long i;\nfor (i = n - 1; i != (unsigned long)-1; i--) x[i] = 1;",
+        3,
+        "loop over i: 18446744073709551615 is a negative number that became unsigned; ",
+    ),
 }
 
 
@@ -1008,6 +1026,56 @@ def test_a_replacement_stands_alone(tmp_path: Path) -> None:
     add(4, ctypes.c_float(2.5), *(ctypes.c_void_p(each.ctypes.data) for each in (x, y, z, w)))
     assert x.tolist() == [3.5, 3.5, 3.5, 3.5, 1]
     np.testing.assert_array_equal(y[6, :7], (z[2] + w[0]).astype("f4"))
+
+
+AS_WRITTEN = """
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#define SQUARE(x) ((x) * (x))
+typedef double real;
+enum { FIRST = 2 };
+static const int three[2] = {3, FIRST + 1};
+static real helper(real x);
+double length(size_t n, const real *x, uint8_t *kind);
+static int unrelated;
+static real helper(real x) { if (x < 0) return -x; else if (x > 1) return SQUARE(x); return x; }
+double length(size_t n, const real *x, uint8_t kind[FIRST])
+{
+    real s = three[1] - FIRST;
+    kind[0] = n < 2;
+    for (size_t i = n; i-- > 0;)
+        s += helper(x[i]);
+    return sqrt(s);
+}
+"""
+
+
+def test_a_replacement_falls_back_to_what_was_written(tmp_path: Path) -> None:
+    """Where a size is 0: the file may use the kernel's header files and no others."""
+    file = tmp_path / "length.c"
+    file.write_text(AS_WRITTEN)
+    own = prototype(file)
+    made = read(file)
+    module = tmp_path / "module.py"
+    module.write_text(made.text)
+    code = generate_c(pick(load_source(module), made.name))
+    (tmp_path / "kernel.c").write_text(f"{code.header}\n{code.source}")
+    written = as_written(file, None, otherwise(own))
+    assert "unrelated" not in written
+    (tmp_path / "new.c").write_text(replacement(made, own, "kernel.c", written))
+    flags = ["-Wall", "-Werror", "-Wno-unused", "-shared", "-fPIC", "-o", "new.so", "new.c", "-lm"]
+    subprocess.run(["gcc", *flags], cwd=tmp_path, check=True)
+    length = ctypes.CDLL(str(tmp_path / "new.so")).length
+    length.restype = ctypes.c_double
+    x, kind = np.array([-3.0, 2.0, 1.0]), np.zeros(2, "u1")
+    pointers = [ctypes.c_void_p(each.ctypes.data) for each in (x, kind)]
+    assert length(ctypes.c_size_t(0), *pointers) == 1
+    assert kind[0] == 1
+    assert length(ctypes.c_size_t(3), *pointers) == 3
+    assert kind[0] == 0
+    symbols = subprocess.run(["nm", "-gD", "new.so"], cwd=tmp_path, capture_output=True, text=True)
+    assert "as_written" not in symbols.stdout
 
 
 def test_constants_of_the_file_are_not_those_of_parameters(tmp_path: Path) -> None:

@@ -6,13 +6,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from schedsearch.frontends import graph
-from schedsearch.frontends.c.prototype import Prototype, prototype, replacement, wrapper
+from schedsearch.frontends.c.original import as_written
+from schedsearch.frontends.c.prototype import (
+    Prototype,
+    otherwise,
+    prototype,
+    replacement,
+    wrapper,
+)
 from schedsearch.frontends.c.reading import definitions
 from schedsearch.frontends.c.translate import program
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Lowered
 
-__all__ = ["Prototype", "c_kernel", "prototype", "read", "replacement", "wrapper"]
+__all__ = [
+    "Prototype",
+    "as_written",
+    "c_kernel",
+    "otherwise",
+    "prototype",
+    "read",
+    "replacement",
+    "wrapper",
+]
 
 
 def c_kernel(

@@ -227,7 +227,7 @@ class Arithmetic(Scopes):
                 return q.Affine(quotient if op == "/" else a.const - b.const * quotient)
             case "/" | "%" if b.is_const and b.const > 0:
                 reason = "C rounds towards zero, so that what is divided must not be negative"
-                self.require(a, node, f"{show_affine(a)} {op} {b.const}", reason)
+                self.require(a, node, f"({show_affine(a)}) {op} {b.const}", reason)
                 return q.floor_div(a, b.const) if op == "/" else q.modulo(a, b.const)
             case _:
                 return None

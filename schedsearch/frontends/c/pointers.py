@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pycparser import c_ast
@@ -61,12 +62,36 @@ class Pointers(Bits):
                 "what is left is a part of an array",
                 "use an element",
             )
-        polynomials = self._moved(before, subscripts, symbol)
+        polynomials = self._rows(name, self._moved(before, subscripts, symbol), shape, node)
         if isinstance(symbol, Open):
             return self._open(symbol, polynomials, node)
         index = tuple(each.part(()) for each in polynomials)
         self._inside(name, index, symbol.array.shape, node)
         return symbol.array, index, symbol.type
+
+    def _rows(
+        self, name: str, at: tuple[Polynomial, ...], shape: Sequence[q.Affine | None], node: Any
+    ) -> tuple[Polynomial, ...]:
+        """Indices of a pointer that moves from row to row: what multiplies the length of a row is
+        rows. Only the first index of an array without a first extent may multiply other sizes."""
+        left = list(at)
+        for place in range(len(left) - 1, 0, -1):
+            length = shape[place]
+            size = length.terms[0][0] if length and length.terms else None
+            found = left[place].split_by(size) if size and length == q.as_affine(size) else None
+            if found is not None:
+                left[place - 1] = left[place - 1].plus(found[0], 1)
+                left[place] = Polynomial.of(found[1])
+        for each, extent in zip(left, shape, strict=True):
+            products = any(monomial and part != q.Affine() for monomial, part in each.parts)
+            if products and extent is not None:
+                raise self.refusal(
+                    node,
+                    f"index of {name}",
+                    "it multiplies sizes that are not the length of a row",
+                    "use an index for each dimension, `A[i][j]`",
+                )
+        return tuple(left)
 
     def _scalar(
         self, symbol: Data, before: tuple[Polynomial, ...], subscripts: list[Any], node: Any

@@ -46,7 +46,7 @@ def prototype(
     params = decl.type.args.params if decl.type.args else []
     named = [each for each in params if isinstance(each, c_ast.Decl) and each.name]
     generator = c_generator.CGenerator()
-    types = [f"{generator.visit(each)};" for each in _needed(decl, file.declarations)]
+    types = [f"{generator.visit(each)};" for each in needed(decl, file.declarations)]
     return Prototype(
         decl.name,
         _text(generator.visit(decl)),
@@ -61,19 +61,20 @@ def _result(decl: c_ast.Decl) -> str:
     return " ".join(getattr(decl.type.type.type, "names", ()))
 
 
-def _needed(decl: c_ast.Decl, declarations: Mapping[str, Any]) -> list[Any]:
-    """What a prototype's names stand for in the file, and what that needs, in order."""
-    needed: set[int] = set()
-    queue = [decl]
+def needed(node: Any, declarations: Mapping[str, Any]) -> list[Any]:
+    """What the names in a prototype, or a function, stand for in the file, and what that needs, in
+    order."""
+    found: set[int] = set()
+    queue = [node]
     while queue:
         for node in walk(queue.pop()):
             names = [node.name] if isinstance(node, c_ast.ID) else getattr(node, "names", ())
             for each in filter(None, map(declarations.get, names)):
-                if id(each) not in needed and not each.coord.file.startswith(str(INCLUDE)):
-                    needed.add(id(each))
+                if id(each) not in found and not each.coord.file.startswith(str(INCLUDE)):
+                    found.add(id(each))
                     queue.append(each)
     unique = {id(each): each for each in declarations.values()}
-    return [each for key, each in unique.items() if key in needed]
+    return [each for key, each in unique.items() if key in found]
 
 
 def _text(declaration: str) -> str:
@@ -108,8 +109,9 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
         passed.append(f"({declared[-1]})&{_RESULT}")
     facts = [f"{name} >= 1" for name in sizes]
     facts += [_in_c(each, given, own.parameters) for each in lowered.asserts]
-    lines = ["#include <stddef.h>", "#include <stdint.h>", "#include <stdio.h>"]
-    lines += ["#include <stdlib.h>", "", *filter(None, [own.types])]
+    lines = ["#include <stddef.h>", "#include <stdint.h>"]
+    lines += [] if otherwise else ["#include <stdio.h>", "#include <stdlib.h>"]
+    lines += ["", *filter(None, [own.types])]
     lines += [f"void {lowered.name}({', '.join(['void *', *declared])});"]
     arguments = ", ".join(own.parameters)
     body = [f"    {lowered.name}({', '.join(['NULL', *passed])});"]
@@ -128,13 +130,27 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
     return "\n".join([*lines, "", own.text, "{", *body, "}", ""])
 
 
-def replacement(lowered: Lowered, own: Prototype, source: str) -> str:
+def replacement(lowered: Lowered, own: Prototype, source: str, written: str = "") -> str:
     """A C file that takes the place of the user's: a function with their name and prototype, which
-    calls the kernel. The kernel is in the file `source`, where it is called `lowered.name`."""
+    calls the kernel. The kernel is in the file `source`, where it is called `lowered.name`.
+
+    `written` is their own function, called `otherwise(own)`, with all that it needs: it runs where
+    sizes are not what the kernel requires. Without it the program ends there."""
     inner = f"{lowered.name}_scheduled"
     text = lowered.text.replace(f"def {lowered.name}(", f"def {inner}(")
     renaming = f'#define {lowered.name} {inner}\n#include "{source}"\n#undef {lowered.name}\n'
-    return f"{renaming}\n{wrapper(replace(lowered, name=inner, text=text), own)}"
+    called = otherwise(own) if written else ""
+    made = wrapper(replace(lowered, name=inner, text=text), own, called)
+    if called and called in made:
+        # it has the types of its prototype
+        alone = wrapper(replace(lowered, name=inner, text=text), replace(own, types=""), called)
+        return f"{renaming}\n{written}\n{alone}"
+    return f"{renaming}\n{made}"
+
+
+def otherwise(own: Prototype) -> str:
+    """The name of the user's function within its replacement."""
+    return f"{own.name}_as_written"
 
 
 def _types(lowered: Lowered) -> dict[str, str]:

@@ -230,6 +230,12 @@ class Counting(Changes):
         assert isinstance(left.value, q.Affine)
         assert isinstance(right.value, q.Affine)
         span = left.value - right.value
+        kind = c_types.common(left.type, right.type)
+        constants = [each.const for each in (left.value, right.value) if each.is_const]
+        if kind.unsigned and any(each >= 2 ** (kind.bits - 1) for each in constants):
+            reason = f"{constants[0]} is a negative number that became unsigned"
+            what = f"condition of the loop over {found.name}"
+            raise self.refusal(node, what, reason, "write `for (size_t i = n; i-- > 0;)`")
         coefficient = span.coefficient(var)
         rest = span - found.here.scaled(coefficient)
         if abs(coefficient) != 1 or abs(found.step) != 1 or q.mentions(rest, var):
