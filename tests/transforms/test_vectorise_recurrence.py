@@ -173,9 +173,7 @@ def test_whole_numbers_do_not_overflow(
 @pytest.mark.normal
 @pytest.mark.parametrize("name", ["decayed_maximum", "nearest_so_far", "distance_and_decay"])
 @pytest.mark.parametrize("first", [-(2**31), 2**31 - 1])
-def test_numbers_that_stand_for_none_do_not_overflow(
-    name: str, first: int, tmp_path: Path
-) -> None:
+def test_numbers_that_stand_for_none_do_not_overflow(name: str, first: int, tmp_path: Path) -> None:
     """The least number stands for none in maxima, the largest in minima: a number that is added
     to the extreme is not added to them."""
     meaning = mirror(PROCEDURES[name])

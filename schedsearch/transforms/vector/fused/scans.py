@@ -39,8 +39,9 @@ def scan(
     beyond: bool = False,
 ) -> Snippet:
     """`c = r[l] = a[l] + b[l] * c`, or `max(a[l], c + b[l])`, in every lane, one after the other.
-    If it `opens`, it is `a[l]` alone of an extreme, where `o[l]` is 0. Where `c + b` may be `beyond` whole numbers, the last one is
-    taken instead: it is not the extreme."""
+    If it `opens`, it is `a[l]` alone of an extreme, where `o[l]` is 0. Where `c + b` may be
+    `beyond` whole numbers, the last one is taken instead: it is not the extreme.
+    """
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     params = {"none": [], "same": [f"{element} b"], "own": [f"{vec} b"]}[factors]
     params += [f"{vec} o"] if opens else []
