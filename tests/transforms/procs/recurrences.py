@@ -776,3 +776,10 @@ def no_whole_sum_of_both(n: size, y: i32[n], x: i32[n], s: i32):
     for j in seq(0, n):
         s = max_(x[j], s + x[j]) - 2
         y[j] = s
+
+
+@proc
+def negative_twice(n: size, y: i32[n], s: i32):
+    for j in seq(0, n):
+        s = -(-1 - s)
+        y[j] = s
