@@ -170,6 +170,27 @@ def test_whole_numbers_do_not_overflow(
     assert same is guard
 
 
+@pytest.mark.normal
+@pytest.mark.parametrize("name", ["decayed_maximum", "nearest_so_far", "distance_and_decay"])
+@pytest.mark.parametrize("first", [-(2**31), 2**31 - 1])
+def test_numbers_that_stand_for_none_do_not_overflow(name: str, first: int, tmp_path: Path) -> None:
+    """The least number stands for none in maxima, the largest in minima: a number that is added
+    to the extreme is not added to them."""
+    meaning = mirror(PROCEDURES[name])
+    codes = [code_of(name, each) for each in proposed(name)]
+    assert codes
+    library = Library(codes, tmp_path, ["-O2", "-fwrapv"])
+    for number in range(len(codes)):
+        wanted, found = (arguments(meaning, {"n": 40}, 3) for _ in range(2))
+        for args in (wanted, found):
+            for place, arg in enumerate(meaning.args):
+                if arg.var.name in "sy":
+                    args[place][...] = first
+        interpret(meaning, wanted)
+        library.call(number, meaning, found)
+        assert all(np.array_equal(one, other) for one, other in zip(wanted, found, strict=True))
+
+
 def test_the_whole_loop_is_one_instruction() -> None:
     after = apply(PROCEDURES["twice"], mirror(PROCEDURES["twice"]), proposed("twice")[0])
     assert [type(stmt) for stmt in mirror(after).body] == [q.Call]

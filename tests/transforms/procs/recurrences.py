@@ -748,3 +748,38 @@ def no_start_by_itself(n: size, y: f64[n], x: f64[n], s: f64):
     for j in seq(0, n):
         s = select_lt(s, 1.5, min_(s + 0.25 * x[j], 4.0), x[j])
         y[j] = s
+
+
+@proc
+def decayed_maximum(n: size, y: i32[n], x: i32[n], s: i32):
+    for j in seq(0, n):
+        s = max_(x[j], s) - 2
+        y[j] = s
+
+
+@proc
+def nearest_so_far(n: size, y: i32[n + 1], x: i32[n]):
+    for j in seq(0, n):
+        y[j + 1] = min_(x[j], y[j]) + 2
+
+
+@proc
+def distance_and_decay(n: size, y: i32[n], x: i32[n], s: i32, t: i32):
+    for j in seq(0, n):
+        t = s
+        s = max_(x[j], max_(0, s) - 2)
+        y[j] = t
+
+
+@proc
+def no_whole_sum_of_both(n: size, y: i32[n], x: i32[n], s: i32):
+    for j in seq(0, n):
+        s = max_(x[j], s + x[j]) - 2
+        y[j] = s
+
+
+@proc
+def negative_twice(n: size, y: i32[n], s: i32):
+    for j in seq(0, n):
+        s = -(-1 - s)
+        y[j] = s

@@ -41,7 +41,8 @@ class Recurrence:
     whose powers do not grow. `shifted`: statements before `stmt` read what the iteration before
     made of the scalar, and nothing of theirs is in `free`. `varies`: iterations have factors of
     their own. `extreme`: the right side is the smaller or larger one of `free` and `before +
-    factor`; no `factor` is 0 then. Where `open` is 0 it is `free` alone."""
+    factor`; no `factor` is 0 then. Where `open` is 0 it is `free` alone. `beyond`: the sum may
+    overflow where the right side does not."""
 
     stmt: q.Assign | q.Reduce
     before: q.Read
@@ -53,6 +54,7 @@ class Recurrence:
     varies: bool = False
     extreme: Extreme = ""
     open: q.Expr | None = None
+    beyond: bool = False
 
     @property
     def added(self) -> bool:
@@ -122,12 +124,14 @@ def _solved(
     carried = before[0].idx == stmt.idx
     extreme: Extreme = ""
     open_: q.Expr | None = None
+    beyond = False
     found = _linear(value, before)
     if found is None and len(before) == 1 and isinstance(stmt, q.Assign):
         chosen = by_extreme(value, before[0], stmt.type)
         if chosen is None:
             return None
         extreme, found, open_ = chosen.extreme, ([chosen.factor], chosen.free), chosen.open
+        beyond = chosen.beyond
     if found is None:
         return None
     factors, free = found
@@ -150,7 +154,9 @@ def _solved(
     steady = factor is not None and not (own or extreme or stmt.type in INTEGERS)
     if steady and factor and grows(factor, second):
         return None
-    return Recurrence(stmt, before[0], factor, free, carried, False, second, own, extreme, open_)
+    return Recurrence(
+        stmt, before[0], factor, free, carried, False, second, own, extreme, open_, beyond
+    )
 
 
 def _linear(

@@ -80,7 +80,8 @@ def carried_register(found: Recurrence, values: Values, early: Sequence[str]) ->
 def first_order(law: Recurrence | State, kind: str, lanes: int) -> Snippet:
     """The function of all lanes of a register of a recurrence of first order."""
     if law.scans:
-        return scan(kind, lanes, law.extreme, _factors(law, kind), law.open is not None)
+        factors = _factors(law, kind)
+        return scan(kind, lanes, law.extreme, factors, law.open is not None, law.beyond)
     return linear(kind, lanes, law.known)
 
 

@@ -25,12 +25,14 @@ Extreme = Literal["", "min", "max"]
 @dataclass(frozen=True)
 class Chosen:
     """An expression as the `extreme` of `free` and `before + factor`; no `factor` is 0. Without
-    `extreme` it is the sum alone. Where `open` is 0 it is `free`, whatever was before."""
+    `extreme` it is the sum alone. Where `open` is 0 it is `free`, whatever was before. `beyond`:
+    the sum may be beyond all whole numbers where the expression is none."""
 
     extreme: Extreme
     factor: q.Expr | None = None
     free: q.Expr | None = None
     open: q.Expr | None = None
+    beyond: bool = False
 
 
 def by_extreme(value: q.Expr, before: q.Read, kind: str) -> Chosen | None:
@@ -81,14 +83,19 @@ def _plus(found: Chosen, expr: q.BinOp, other: q.Expr, kind: str) -> Chosen | No
         factor: q.Expr = q.BinOp(expr.op, found.factor, other, expr.type)
     else:
         factor = other if expr.op == "+" else q.USub(other, expr.type)
-    free = found.free
+    free, beyond = found.free, found.beyond
     if free is not None and kind in INTEGERS:
+        # The sum is done before the extreme, perhaps with what does not count: the least number.
+        within = found.factor is None or number(found.factor) is not None
+        if not within or not -(1 << 30) <= (number(factor) or 0) <= 1 << 30:
+            return None
         free = _within(free, found.extreme, expr.op, other)
         if free is None:
             return None
+        beyond = True
     if free is not None:
         free = q.BinOp(expr.op, free, other, expr.type)
-    return replace(found, factor=factor, free=free)
+    return replace(found, factor=factor, free=free, beyond=beyond)
 
 
 def _within(free: q.Expr, extreme: Extreme, op: str, other: q.Expr) -> q.Expr | None:
@@ -119,7 +126,7 @@ def _extreme(expr: q.Extern, before: q.Read, kind: str) -> Chosen | None:
         return None
     if found.free is not None:
         free = _in_place_of(expr, part, found.free)
-    return Chosen(extreme, found.factor, free, found.open)
+    return Chosen(extreme, found.factor, free, found.open, found.beyond)
 
 
 def _in_place_of(expr: q.Extern, part: q.Expr, other: q.Expr) -> q.Expr:

@@ -30,9 +30,18 @@ LARGEST_WHOLE = 1 << 22
 """Whole numbers of which as many as there are lanes are added without overflow."""
 
 
-def scan(kind: str, lanes: int, extreme: Extreme, factors: Factors, opens: bool = False) -> Snippet:
+def scan(
+    kind: str,
+    lanes: int,
+    extreme: Extreme,
+    factors: Factors,
+    opens: bool = False,
+    beyond: bool = False,
+) -> Snippet:
     """`c = r[l] = a[l] + b[l] * c`, or `max(a[l], c + b[l])`, in every lane, one after the other.
-    If it `opens`, it is `a[l]` alone of an extreme, where `o[l]` is 0."""
+    If it `opens`, it is `a[l]` alone of an extreme, where `o[l]` is 0. Where `c + b` may be
+    `beyond` whole numbers, the last one is taken instead: it is not the extreme.
+    """
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     params = {"none": [], "same": [f"{element} b"], "own": [f"{vec} b"]}[factors]
     params += [f"{vec} o"] if opens else []
@@ -41,13 +50,13 @@ def scan(kind: str, lanes: int, extreme: Extreme, factors: Factors, opens: bool 
         needed.append(_either(extreme)(kind, lanes))
         body = [
             *_bits(kind, lanes),
-            *_guard_of_sums(kind, lanes, extreme, factors, opens),
+            *_guard_of_sums(kind, lanes, extreme, factors, opens, beyond),
             *_extremes(kind, lanes, extreme, factors, opens),
             *_ended(kind, lanes, extreme, factors, opens),
         ]
     else:
         body = [*_guard_of_products(kind, lanes, factors), *_sums(kind, lanes, factors)]
-    name = f"{vec}_{extreme or 'sum'}_scan_{factors}{'_open' * opens}"
+    name = f"{vec}_{extreme or 'sum'}_scan_{factors}{'_open' * opens}{'_beyond' * beyond}"
     arguments = ", ".join([f"{vec} a", *params, f"{element} *c"])
     title, text = function(name, vec, arguments, "\n    ".join(body))
     return title, "\n".join([*(helper for _, helper in needed), text])
@@ -155,7 +164,7 @@ def _guard_of_products(kind: str, lanes: int, factors: Factors) -> Iterator[str]
 
 
 def _guard_of_sums(
-    kind: str, lanes: int, extreme: Extreme, factors: Factors, opens: bool
+    kind: str, lanes: int, extreme: Extreme, factors: Factors, opens: bool, beyond: bool
 ) -> Iterator[str]:
     if factors == "none" or kind not in INTEGERS:
         return
@@ -166,7 +175,12 @@ def _guard_of_sums(
     if opens:
         factor += " * (o[l] != 0)"
     one = _one(extreme, "a[l]", "o[l]" if opens else "")
-    in_turn = f"const int t = *c + {factor}; r[l] = *c = {one};"
+    total = f"const int t = *c + {factor};"
+    if beyond:
+        end, side = ("-2147483647 - 1", "<") if extreme == "max" else ("2147483647", ">")
+        total = f"const long long u = (long long)*c + {factor};"
+        total += f" const int t = u {side} {end} ? {end} : (int)u;"
+    in_turn = f"{total} r[l] = *c = {one};"
     yield from _in_turn(kind, lanes, far, in_turn, f"{scalars} || ")
 
 

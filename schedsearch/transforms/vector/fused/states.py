@@ -49,8 +49,8 @@ class Partner:
 @dataclass(frozen=True)
 class State:
     """A scalar that an iteration makes `free + factor * itself`, plus what its partner adds.
-    Without a factor it is `free` alone. No `free` is 0. `varies`, `extreme` and `open` are
-    those of a `Recurrence`."""
+    Without a factor it is `free` alone. No `free` is 0. `varies`, `extreme`, `open`
+    and `beyond` are those of a `Recurrence`."""
 
     read: q.Read
     free: q.Expr | None
@@ -59,6 +59,7 @@ class State:
     varies: bool = False
     extreme: Extreme = ""
     open: q.Expr | None = None
+    beyond: bool = False
 
     @property
     def follows(self) -> bool:
@@ -180,7 +181,8 @@ def _alone(read: q.Read, value: q.Expr, changing: frozenset[q.Var]) -> State | N
         if chosen is None:
             return None
         own = chosen.factor is not None and varies(chosen.factor, changing)
-        return State(read, chosen.free, chosen.factor, None, own, chosen.extreme, chosen.open)
+        how = (chosen.extreme, chosen.open, chosen.beyond)
+        return State(read, chosen.free, chosen.factor, None, own, *how)
     factor, free = parts
     if factor is None:
         return None

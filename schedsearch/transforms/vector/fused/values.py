@@ -77,7 +77,8 @@ class Values:
                 return self.convert(self.read(expr), kind)
             case q.USub():
                 text, _, register = self.expr(expr.arg, kind)
-                return f"(-{text})", kind, register
+                minus = f"-({text})" if text.startswith("-") else f"-{text}"  # no decrement
+                return f"({minus})", kind, register
             case q.BinOp():
                 left, right = self.expr(expr.lhs, kind), self.expr(expr.rhs, kind)
                 return f"({left[0]} {expr.op} {right[0]})", kind, left[2] or right[2]
