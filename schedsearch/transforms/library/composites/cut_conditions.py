@@ -54,9 +54,9 @@ not copied again: of that box there were 23 of them, and five conditions took 22
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        if statement_count((loop,)) <= MAX_STATEMENTS and (cuts := _cuts(proc, loop)):
-            if _may_be_copied(proc, loop, {need for cut in cuts for need in cut.needs}):
-                yield loop, {}
+        cuts = _cuts(proc, loop) if statement_count((loop,)) <= MAX_STATEMENTS else []
+        if cuts and _may_be_copied(proc, loop, {need for cut in cuts for need in cut.needs}):
+            yield loop, {}
 
 
 def _may_be_copied(proc: q.Proc, loop: q.For, needs: set[q.Affine]) -> bool:
