@@ -85,6 +85,16 @@ def band_of_any(n: size, w: size, A: f32[n, n], x: f32[n]):
 
 
 @proc
+def box(n: size, m: size, a: size, b: size, c: size, d: size, A: f32[n, m], x: f32[n], y: f32[m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            if i >= a and i < b and j >= c and j < d:
+                A[i, j] += x[i] * y[j]
+            else:
+                A[i, j] = 0.0
+
+
+@proc
 def two_conditions(n: size, m: f32[n], A: f32[n, n], x: f32[n]):
     for i in seq(0, n):
         for j in seq(0, n):

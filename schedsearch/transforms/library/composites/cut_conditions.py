@@ -27,6 +27,7 @@ from schedsearch.analysis.conditions import (
     at_most_zero,
     conjuncts,
     denied,
+    guards,
     known,
     sizes_of,
 )
@@ -46,11 +47,24 @@ NORMAL_FORM = 1
 MAX_STATEMENTS = 24
 """Of the loop, of which each cut makes a copy."""
 
+MAX_CASES = 6
+"""Conditions on sizes around a loop, as a box between four sizes needs. A copy for other sizes is
+not copied again: of that box there were 23 of them, and five conditions took 22 s."""
+
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        if statement_count((loop,)) <= MAX_STATEMENTS and _cuts(proc, loop):
+        cuts = _cuts(proc, loop) if statement_count((loop,)) <= MAX_STATEMENTS else []
+        if cuts and _may_be_copied(proc, loop, {need for cut in cuts for need in cut.needs}):
             yield loop, {}
+
+
+def _may_be_copied(proc: q.Proc, loop: q.For, needs: set[q.Affine]) -> bool:
+    """Whether a loop is in no copy for other sizes, and not in many cases; or is not copied."""
+    sizes = sizes_of(proc)
+    other = any(q.expr_vars(cond) <= sizes for cond in denied(proc, loop.path))
+    cases = sum(q.expr_vars(cond) <= sizes for cond in guards(proc, loop.path))
+    return not needs or (not other and cases + len(needs) <= MAX_CASES)
 
 
 @dataclass(frozen=True)
