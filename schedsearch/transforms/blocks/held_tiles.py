@@ -226,20 +226,21 @@ def write_out(p: Cursors) -> Steps:
 
 def _uses_again(loop: q.For, registers: set[q.Var]) -> bool:
     """Whether a loop of known length has nothing but instructions that write other registers in
-    each iteration, and read the same ones."""
+    each iteration, and read the same ones, and scalars. Rows with vectors of their own, as filters
+    have, wait for loads anyway, and gcc 12 spills what it carries from one tap to the next."""
     inside = [each for each in q.walk(loop.body) if not isinstance(each, q.For)]
     calls = [each for each in inside if isinstance(each, q.Call)]
     if not calls or len(calls) < len(inside) or loop.extent is None:
         return False
     used = {buf for call in calls for buf in q.used_vars((call,)) & registers}
-    moving = {
-        buf
-        for call in calls
-        for arg in call.args
-        for buf in q.expr_vars(arg) & registers
-        if loop.iter in q.expr_vars(arg)
-    }
-    return len(moving) == 1 and len(used) > 1
+    moving = [arg for call in calls for arg in call.args if loop.iter in q.expr_vars(arg)]
+    vectors = {arg.buf for arg in moving if isinstance(arg, q.Window) and _is_longer(arg)}
+    return len(vectors) == 1 and vectors < used
+
+
+def _is_longer(window: q.Window) -> bool:
+    """Than one element."""
+    return any(isinstance(x, q.Interval) and x.hi - x.lo != q.Affine(1) for x in window.idx)
 
 
 def _as_long(p: Cursors, loops: Sequence[Cursor]) -> bool:
