@@ -54,6 +54,16 @@ def test_each_part_has_a_loop_over_the_strip(name: str) -> None:
     assert not list(STRIP.rewrites(state.ast, TARGET))
 
 
+@pytest.mark.normal
+def test_only_scalars_of_a_strip_are_on_the_stack(tmp_path: Path) -> None:
+    after = only(STRIP, PROCEDURES["with_rows"])
+    allocs = [s for s in q.walk(after[1].ast.body) if isinstance(s, q.Alloc)]
+    places = {(s.buf.name, len(s.shape)): s.mem for s in allocs}
+    assert (places["row", 2], places["t", 1]) == ("DRAM", "DRAM_STACK_ALIGNED")
+    sizes = [{"n": n} for n in (1, 64, 70)]
+    assert_same_meaning(PROCEDURES["with_rows"], [after], sizes, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["own_rows", "other_array"])
 def test_rows_that_are_not_read_twice_for_one_result_stay(name: str) -> None:
     assert not list(STRIP.rewrites(mirror(PROCEDURES[name]), TARGET))

@@ -75,3 +75,17 @@ def weights_change(n: size, w: f32[9], A: f32[n, 9]):
             t += A[i, j] * w[j]
         for j in seq(0, 9):
             w[j] += t * A[i, j]
+
+
+@proc
+def with_rows(n: size, y: f32[33], A: f32[n, 33], x: f32[33]):
+    for i in seq(0, n):
+        row: f32[33]
+        t: f32
+        t = 0.0
+        for j in seq(0, 33):
+            row[j] = 2.0 * A[i, j]
+        for j in seq(0, 33):
+            t += row[j] * A[i, j] * x[j]
+        for j in seq(0, 33):
+            y[j] += t * A[i, j]

@@ -117,5 +117,5 @@ def _private(p: Cursors, rows: Cursor, strip: int) -> Steps:
         alloc = p.at(found.path)
         yield from p.do("expand_dim", alloc, strip, loop.iter.name)
         yield from p.do("lift_alloc", alloc)
-        if found.mem == "DRAM":
+        if found.mem == "DRAM" and not found.shape:  # of rows there may be too many for a stack
             yield from p.do("set_memory", alloc, Memory("DRAM_STACK_ALIGNED"))
