@@ -134,12 +134,14 @@ def _batched(proc: q.Proc, found: _Sum) -> _Sum | None:
 
 
 def _shares(stmt: q.Assign | q.Reduce, loop: q.For) -> bool:
-    """Whether all iterations of a loop read one of a sum's arrays alike, and none writes it."""
-    changed = {each.buf for each in q.walk(loop.body) if isinstance(each, q.Assign | q.Reduce)}
-    return any(
-        each.idx and each.buf not in changed and loop.iter not in q.expr_vars(each)
-        for each in reads(stmt.rhs)
-    )
+    """Whether all iterations of a loop read one of a sum's arrays alike, and none writes one of
+    them, but temporaries of its own."""
+    inside = list(q.walk(loop.body))
+    local = {each.buf for each in inside if isinstance(each, q.Alloc)}
+    written = {each.buf for each in inside if isinstance(each, q.Assign | q.Reduce)}
+    given = [each for each in reads(stmt.rhs) if each.idx and each.buf not in local]
+    alike = any(loop.iter not in q.expr_vars(each) for each in given)
+    return alike and not any(each.buf in written for each in given)
 
 
 def _as_large(loops: Sequence[q.For], temporaries: Sequence[q.Alloc]) -> bool:
