@@ -17,7 +17,7 @@ from exo.rewrite import LoopIR_scheduling
 
 Forward = Callable[[Any], Any]
 
-MOST_EDITS = 2000
+MOST_EDITS = 4000
 """Exo nests a call for each, and forwards through all of them at the next. Exported schedules run
 on plain Exo, and raise Python's limit of nested calls where that is needed."""
 
