@@ -16,7 +16,6 @@ from schedsearch.transforms.exo.fixed_sizes import specialize, specialize_lines
 from schedsearch.transforms.exo.loader import Source
 from schedsearch.transforms.exo.memories import MEMORIES
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.exo.speed.forwarding import MOST_EDITS, edits
 from schedsearch.transforms.operators.byte_dots import ByteDots, dots_source
 from schedsearch.transforms.operators.ops import (
     After,
@@ -42,11 +41,6 @@ from schedsearch.transforms.vector.fused.model import Fused, fused_name
 from schedsearch.transforms.vector.fused.source import functions, fused_source, register_kinds
 from schedsearch.transforms.vector.instruction_sets import excerpt, find
 
-MANY_EDITS = 900
-"""Exo nests a call for each edit of an operator, and ends at Python's limit of 1,000 calls."""
-
-DEEPER = f"sys.setrecursionlimit(max(sys.getrecursionlimit(), {2 * MOST_EDITS}))"
-
 
 def schedule_lines(procedure: Any, trace: Trace) -> list[str]:
     """One line of Exo scheduling code per operator, `p` being the procedure.
@@ -54,14 +48,13 @@ def schedule_lines(procedure: Any, trace: Trace) -> list[str]:
     Statements are named by loop name or pattern where that is what Exo finds,
     else by position. Raises RewriteError where the trace does not apply.
     """
-    return [line for _, line, _ in _carried_out(procedure, trace)]
+    return [line for _, line in _carried_out(procedure, trace)]
 
 
-def _carried_out(procedure: Any, trace: Trace) -> Iterator[tuple[Op, str, int]]:
-    """Each operator, its line, and how many edits it made."""
+def _carried_out(procedure: Any, trace: Trace) -> Iterator[tuple[Op, str]]:
     for rewrite in trace.steps:
         for op, after in carry_out(procedure, mirror(procedure), rewrite):
-            yield op, f"p = {_call(procedure, op)}", edits(after._forward)
+            yield op, f"p = {_call(procedure, op)}"
             procedure = after
 
 
@@ -80,13 +73,11 @@ def schedule_python(
     procedure = source.named(name)
     binding = specialize_lines(name, fixed or {})
     steps = list(_carried_out(specialize(procedure, fixed or {}), trace))
-    operators = sorted({op.name for op, _, _ in steps} | ({"rename"} if binding else set()))
-    given = [arg for op, _, _ in steps for arg in op.args]
+    operators = sorted({op.name for op, _ in steps} | ({"rename"} if binding else set()))
+    given = [arg for op, _ in steps for arg in op.args]
     definitions = [*_functions(given, source.text), *_definitions(given)]
     body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", ""] if operators else []
-    if any(count > MANY_EDITS for _, _, count in steps):
-        body = ["import sys", "", *body, DEEPER]
-    body += [*binding, *(line for _, line, _ in steps), "return p"]
+    body += [*binding, *(line for _, line in steps), "return p"]
     variable, extraction = _variable(source, name)
     result = f"{variable.replace('.', '_')}_scheduled"  # of a kernel it is `mm.proc`
     sections = [

@@ -18,7 +18,6 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.exo.speed.forwarding import MOST_EDITS
 from schedsearch.transforms.export import schedule_lines, schedule_python
 from schedsearch.transforms.export_c import c_files
 from schedsearch.transforms.registry import label, select
@@ -61,25 +60,6 @@ def test_a_standalone_file_gives_the_same_code(name: str, tmp_path: Path) -> Non
     path.write_text(schedule_python(source, name, trace, ["1.5 times faster"]))
     expected = Replayer(source.procs[name]).state(trace).procedure
     assert generate_c(scheduled(path, name)).key == generate_c(expected).key
-
-
-def test_a_file_raises_the_limit_of_nested_calls_only_if_exo_needs_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = load_source(PROCS / "kernels.py")
-    trace = last("matmul", 1)
-    assert "setrecursionlimit" not in schedule_python(source, "matmul", trace)
-    monkeypatch.setattr("schedsearch.transforms.export.MANY_EDITS", 0)
-    path = tmp_path / "deep_matmul.py"
-    path.write_text(schedule_python(source, "matmul", trace))
-    before = sys.getrecursionlimit()
-    try:
-        after = scheduled(path, "matmul")
-        assert sys.getrecursionlimit() > MOST_EDITS
-    finally:
-        sys.setrecursionlimit(before)
-    expected = Replayer(source.procs["matmul"]).state(trace).procedure
-    assert generate_c(after).key == generate_c(expected).key
 
 
 @pytest.mark.slow

@@ -14,8 +14,8 @@ from schedsearch.analysis.by_identity import ByIdentity
 from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.exo.compat import generate_c, prepare
 from schedsearch.transforms.exo.loader import load_source
-from schedsearch.transforms.exo.speed import exo_as_is, forwarding, simplifying
-from schedsearch.transforms.exo.speed.forwarding import edits
+from schedsearch.transforms.exo.speed import exo_as_is, simplifying
+from schedsearch.transforms.exo.speed.forwarding import MOST_EDITS, edits
 from schedsearch.transforms.operators.ops import At, Op, run_op
 from transforms.helpers import kernels
 
@@ -92,16 +92,12 @@ def test_edits_count_where_nothing_is_edited(
         monkeypatch.undo()
 
 
-def test_more_edits_than_exo_can_forward_through_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_edits_than_exo_can_forward_through_are_refused(tmp_path: Path) -> None:
     """Also if none of them is made: what Exo could not replay is not offered."""
-    most = 90
-    monkeypatch.setattr(forwarding, "MOST_EDITS", most)
-    lines = "\n".join(f"    x[{n}] = 0.0" for n in range(most + 10))
+    lines = "\n".join(f"    x[{n}] = 0.0" for n in range(MOST_EDITS + 10))
     (file := tmp_path / "long.py").write_text(
         f"from __future__ import annotations\nfrom exo import proc\n\n\n"
-        f"@proc\ndef long(x: f32[{most + 10}]):\n{lines}\n"
+        f"@proc\ndef long(x: f32[{MOST_EDITS + 10}]):\n{lines}\n"
     )
     procedure = load_source(file).procs["long"]
     for _ in range(3):
