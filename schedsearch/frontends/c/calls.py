@@ -188,14 +188,12 @@ class Calls(Truths):
             for param, symbol, arg in passed:
                 self.same_layout(param, symbol, arg)
                 scope[param.name] = self.moving(param, symbol) if param.name in written else symbol
-        except BaseException:
-            self.scopes = outer
-            raise
-        self.calls.append(name)
-        try:
-            yield
+            self.calls.append(name)
+            try:
+                yield
+            finally:
+                self.calls.pop()
         finally:
-            self.calls.pop()
             self.scopes = outer
 
     def unused(self, function: c_ast.FuncDef) -> list[graph.Statement]:
