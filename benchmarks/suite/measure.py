@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from math import prod
@@ -34,15 +35,31 @@ from schedsearch.peers.rounds import Plan, Samples, clock_of, ratio, seconds, ti
 from schedsearch.peers.trial import Entered, Peer, enter
 from schedsearch.search.setup.subject import Subject
 
+_TRIES = 3
+
 
 def compare(
     case: Case, base: Path, plan: Plan, threads: int, exoblas: Path | None = None
 ) -> dict[str, Any]:
-    """The row of `case`; one with an `error` if it cannot be compared."""
+    """The row of `case`; one with an `error` if it cannot be compared.
+
+    Where our schedule differs from itself, as happened to one process of two (131 and 85 us) for
+    as long as they lived, all is timed again in new processes.
+    """
     try:
-        return measure(case, base, plan, threads, exoblas)
+        for _ in range(_TRIES):
+            row = measure(case, base, plan, threads, exoblas)
+            if agrees_with_itself(row):
+                break
     except UserError as error:
         return {"kernel": case.name, "error": str(error), "absent": {}, "wrong": {}}
+    return row
+
+
+def agrees_with_itself(row: Mapping[str, Any]) -> bool:
+    """Whether the two processes of our schedule may be equally fast, up to 5 %."""
+    noise = row.get("noise")
+    return noise is None or (noise["low"] <= 1.05 and noise["high"] >= 0.95)
 
 
 def measure(

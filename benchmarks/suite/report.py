@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from benchmarks.suite.contenders import OURS, OWN, RECORD
+from benchmarks.suite.measure import agrees_with_itself
 from benchmarks.suite.records import FINDING
 from schedsearch.present.format import duration
 
@@ -134,6 +135,8 @@ def show(console: Console, rows: Sequence[Row], total: int) -> None:
             f"noise (our schedule against itself): {statistics.median(off):.1%} at the median, "
             f"{max(off):.1%} at worst"
         )
+        if unequal := [row["kernel"] for row in rows if not agrees_with_itself(row)]:
+            console.print(f"our schedule differs from itself: {', '.join(unequal)}")
         slower = [row["kernel"] for row in rows if row.get("speedup", {}).get("high", 1) < 1]
         console.print(
             f"[bold]geometric mean against the best peer: {mean[0]:.2f}x[/] "

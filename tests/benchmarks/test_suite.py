@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,3 +151,20 @@ def test_one_command_tunes_and_compares(tmp_path: Path) -> None:
     ended = tune(TRSM, place, spent + 60, options=["--transforms", "unroll"])
     assert "failed with exit code 2" in ended
     assert read_rows(results, [FOLD, TRSM]) == [row]
+
+
+def test_what_differs_from_itself_is_timed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows(*intervals: tuple[float, float]) -> Iterator[dict[str, Any]]:
+        for number, (low, high) in enumerate(intervals):
+            yield {"number": number, "noise": {"value": low, "low": low, "high": high}}
+
+    def compared(*intervals: tuple[float, float]) -> int:
+        found = rows(*intervals)
+        monkeypatch.setattr("benchmarks.suite.measure.measure", lambda *_: next(found))
+        return int(compare(TRSM, tmp_path, Plan(1, 0), 1)["number"])
+
+    assert compared((0.94, 1.02), (1, 1)) == 0
+    assert compared((0.6, 0.7), (1.06, 1.2), (1, 1)) == 2
+    assert compared((0.6, 0.7), (0.6, 0.7), (0.6, 0.7), (1, 1)) == 2

@@ -40,6 +40,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "product": [{}],
     "jacobi": [{}],
     "rows": [{"n": 1, "m": 1}, {"n": 2, "m": 3}, {"n": 11, "m": 5}],
+    "onto_one_row": [{"n": 1, "m": 1}, {"n": 19, "m": 5}],
     "chain": [{"n": 1}, {"n": 4}, {"n": 11}],
     "triangle": [{}],
     "recurrence": [{}],
@@ -272,9 +273,10 @@ def test_loops_need_not_start_at_zero() -> None:
     assert {str(sizes).count("x") for sizes in sizes_of(accepted("heat", "tile"))} == {1, 2}
 
 
-def test_many_rows_are_jammed_only_where_each_is_a_sum() -> None:
+def test_many_rows_are_jammed_only_where_they_are_not_written() -> None:
     def factors(name: str) -> set[Any]:
         return {t.steps[0].arg("factor") for t, _ in accepted(name, "unroll_and_jam")}
 
     assert factors("product") == {2, 4, 8}
+    assert factors("onto_one_row") == {2, 4, 8}
     assert factors("jacobi") == {2, 4}

@@ -80,6 +80,7 @@ def test_rows_are_tiled_where_they_share_an_operand() -> None:
         return {rewrite.arg("tile_rows") for rewrite in proposals(name, TARGET)}
 
     assert rows("matrix_vector") == {1, 4, 8}
+    assert proposals("matrix_vector", TARGET)[0].arg("tile_rows") == 4  # before single rows
     assert rows("constant_length") == {1}
     assert rows("dot") == {1}
 

@@ -43,6 +43,13 @@ def rows(n: size, m: size, y: f32[n], A: f32[n, m], x: f32[m], z: f32[n]):
 
 
 @proc
+def onto_one_row(n: size, m: size, y: f32[m], A: f32[n, m], x: f32[n]):
+    for k in seq(0, n):
+        for j in seq(0, m):
+            y[j] += A[k, j] * x[k]
+
+
+@proc
 def chain(n: size, y: f32[n], x: f32[n], z: f32[n]):
     for i in seq(0, n):
         t: f32[2]

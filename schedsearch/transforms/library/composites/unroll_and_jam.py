@@ -32,8 +32,8 @@ FACTORS = (2, 4, 8)
 
 STREAMS = 4
 """Largest factor where every copy writes along a row of its own: more of them defeat the
-hardware's prefetchers and write buffers. Copies that sum into one element each have none, and
-those of a recurrence wait for themselves."""
+hardware's prefetchers and write buffers. Copies that sum into one element each, or all into one
+row, have none, and those of a recurrence wait for themselves."""
 
 MAX_STATEMENTS = 64
 """Statements inside the outer loop afterwards, of a size that Exo still handles fast."""
@@ -46,7 +46,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         in_turn = any(map(recurs, _innermost(loop)))
         if not in_turn and not _shares(loop) and not any(map(_carries, _innermost(loop))):
             continue
-        most = max(FACTORS) if in_turn or _sums(loop) else STREAMS
+        most = STREAMS if _writes_rows(loop) and not in_turn else max(FACTORS)
         for factor in (factor for factor in FACTORS if factor <= most):
             small = factor * statement_count(loop.body) <= MAX_STATEMENTS
             if small and (loop.extent is None or factor <= loop.extent):
@@ -57,10 +57,10 @@ def _contains_loop(loop: q.For) -> bool:
     return any(isinstance(stmt, q.For) for stmt in loop.body)
 
 
-def _sums(loop: q.For) -> bool:
-    """Whether no innermost loop moves what it writes."""
-    return not any(
-        access.writes and any(inner.iter in q.expr_vars(index) for index in access.idx)
+def _writes_rows(loop: q.For) -> bool:
+    """Whether innermost loops write along rows, each iteration of `loop` along its own."""
+    return any(
+        access.writes and {inner.iter, loop.iter} <= {v for i in access.idx for v in q.expr_vars(i)}
         for inner in _innermost(loop)
         for access in accesses(inner.body)
     )
