@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-
 Path = tuple[int | str, ...]
 """Place of a statement: indices into nested bodies; `"e"` before an index means the `else` branch.
 `(0, 1, "e", 0)` is written `0.1.e.0`."""

@@ -9,7 +9,15 @@ from schedsearch.core import ast as q
 from schedsearch.frontends.graph import Array, Constant, Load, Store, Value, View, fresh
 from schedsearch.frontends.lowered import Refusal
 from schedsearch.frontends.types import cast, constant, result_type
-from schedsearch.frontends.views import Size, axis_of, broadcast_shape, broadcast_to, expand, replaced, view
+from schedsearch.frontends.views import (
+    Size,
+    axis_of,
+    broadcast_shape,
+    broadcast_to,
+    expand,
+    replaced,
+    view,
+)
 
 
 def unified(values: Sequence[Value | int | float]) -> tuple[Value, ...]:
@@ -67,9 +75,7 @@ def slice_(
     if length.is_const and length.const < 0:
         length = q.Affine()
     shape = (*value.shape[:axis], length, *value.shape[axis + 1 :])
-    return view(
-        value, shape, lambda i: (*i[:axis], first + i[axis].scaled(step), *i[axis + 1 :])
-    )
+    return view(value, shape, lambda i: (*i[:axis], first + i[axis].scaled(step), *i[axis + 1 :]))
 
 
 def index(value: Value, axis: int, place: Size) -> Value:
@@ -109,7 +115,11 @@ def at_offset(into: Array, offsets: Sequence[q.Affine], value: Value, line: int 
 
 
 def pad(
-    into: Array, value: Value, widths: Sequence[tuple[q.Affine, q.Affine]], fill: Constant, line: int = 0
+    into: Array,
+    value: Value,
+    widths: Sequence[tuple[q.Affine, q.Affine]],
+    fill: Constant,
+    line: int = 0,
 ) -> tuple[Store, ...]:
     """`np.pad(value, widths, constant_values=fill)`, into an array that the value does not read."""
     everywhere = broadcast_to(cast(fill, into.type), into.shape)

@@ -447,7 +447,9 @@ STEPS: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = 
         steps(
             building.stored(
                 building.slice_(x, 0, 1, n - at),
-                apply("+", building.slice_(x, 0, 1, n - at), building.slice_(x, 0, None, n - at - 1)),
+                apply(
+                    "+", building.slice_(x, 0, 1, n - at), building.slice_(x, 0, None, n - at - 1)
+                ),
             ),
             hi=n - 1,
         ),
@@ -459,15 +461,25 @@ STEPS: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = 
         steps(
             g.If(
                 q.BinOp(">", n, m, "bool"),
-                steps(building.stored(building.slice_(x, 0, m), views.flip(building.slice_(x, 0, m), 0))),
+                steps(
+                    building.stored(
+                        building.slice_(x, 0, m), views.flip(building.slice_(x, 0, m), 0)
+                    )
+                ),
             )
         ),
     ),
 }
 
 STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
-    "shift_right": ((N, X), (building.stored(building.slice_(x, 0, 1), building.slice_(x, 0, None, -1)),)),
-    "shift_left": ((N, X), (building.stored(building.slice_(x, 0, None, -1), building.slice_(x, 0, 1)),)),
+    "shift_right": (
+        (N, X),
+        (building.stored(building.slice_(x, 0, 1), building.slice_(x, 0, None, -1)),),
+    ),
+    "shift_left": (
+        (N, X),
+        (building.stored(building.slice_(x, 0, None, -1), building.slice_(x, 0, 1)),),
+    ),
     "in_place_transpose": ((N, A), (store(A, apply("+", views.permute(a), a)),)),
     "in_place_product": ((N, A), (store(A, matmul(a, a)),)),
     "in_place_flip": ((N, X), (store(X, views.flip(x, 0)),)),
@@ -603,7 +615,9 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                 (
                     building.stored(
                         building.index(a, 0, t),
-                        apply("+", building.index(a, 0, q.as_affine(t) - 1), building.index(a, 0, t)),
+                        apply(
+                            "+", building.index(a, 0, q.as_affine(t) - 1), building.index(a, 0, t)
+                        ),
                     ),
                 ),
             ),
@@ -618,14 +632,17 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                 q.as_affine(N) - 1,
                 (
                     building.stored(
-                        building.slice_(building.slice_(a, 0, q.as_affine(t) + 1), 1, q.as_affine(t) + 1),
+                        building.slice_(
+                            building.slice_(a, 0, q.as_affine(t) + 1), 1, q.as_affine(t) + 1
+                        ),
                         apply(
                             "*",
                             0.25,
                             apply(
                                 "*",
                                 views.expand(
-                                    building.slice_(building.index(a, 1, t), 0, q.as_affine(t) + 1), 1
+                                    building.slice_(building.index(a, 1, t), 0, q.as_affine(t) + 1),
+                                    1,
                                 ),
                                 building.slice_(building.index(a, 0, t), 0, q.as_affine(t) + 1),
                             ),
@@ -672,7 +689,8 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                         q.BinOp("!=", q.as_affine(t), q.Affine(1), "bool"),
                         (
                             building.stored(
-                                building.index(x, 0, t), g.Reduce("max", building.index(a, 1, t), (0,))
+                                building.index(x, 0, t),
+                                g.Reduce("max", building.index(a, 1, t), (0,)),
                             ),
                         ),
                         (building.stored(building.index(x, 0, t), types.constant(3, "f32")),),
@@ -906,7 +924,10 @@ def test_sizes_as_f32_are_rounded_once() -> None:
 def test_indices_as_data_are_counted_before_all_else() -> None:
     """Once, however often nests read them."""
     value = g.Count(at + 2, "f32")
-    body = (store(X, views.broadcast_to(value, VN)), building.stored(building.index(x, 0, t), value))
+    body = (
+        store(X, views.broadcast_to(value, VN)),
+        building.stored(building.index(x, 0, t), value),
+    )
     found = text(N, X, body=[g.For(t, q.Affine(), q.as_affine(N), body)])
     nests = """\
     for t in seq(0, N):

@@ -144,7 +144,9 @@ class Maker:
                 op = self.rng.choice(["<", "<=", "==", "!="])
                 conditions.append(g.Inside(names, q.BinOp(op, left, right, "bool")))
             else:
-                a, b = building.unified([self.value(shape, depth // 2), self.value(shape, depth // 2)])
+                a, b = building.unified(
+                    [self.value(shape, depth // 2), self.value(shape, depth // 2)]
+                )
                 conditions.append(g.Compare(self.rng.choice(["<", "<=", "==", "!="]), a, b))
         condition = g.Logical(self.rng.choice(["and", "or"]), tuple(conditions))
         if self.rng.random() < 0.3:

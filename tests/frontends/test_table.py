@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from frontends import building
 from frontends.building import apply
-from frontends.kernels import Kernels, calls, data, same
+from frontends.kernels import Kernels, data, same
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types, views

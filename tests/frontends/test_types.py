@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.lowered import Refusal

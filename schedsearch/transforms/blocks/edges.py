@@ -278,9 +278,7 @@ def _inner(nest: ReductionNest, held: bool) -> int:
     return len(nest.reductions)
 
 
-def _loads(
-    nest: ReductionNest, rows: q.For | None, tile: Tile, vectors: Collection[q.Read]
-) -> int:
+def _loads(nest: ReductionNest, rows: q.For | None, tile: Tile, vectors: Collection[q.Read]) -> int:
     """Registers and scalars that a step of a tile loads for its multiply-adds, of which a core
     does as many in the same time. A row of `vectors` takes all registers of a row."""
     loads = 0

@@ -114,9 +114,7 @@ def fuse(
 Simple = q.Assign | q.Reduce
 
 
-def places_of(
-    simple: list[Simple], allocs: list[q.Alloc]
-) -> dict[q.Var, list[Indices]]:
+def places_of(simple: list[Simple], allocs: list[q.Alloc]) -> dict[q.Var, list[Indices]]:
     """Where statements access arrays, other than their own scalars."""
     local = {alloc.buf for alloc in allocs}
     places: dict[q.Var, list[Indices]] = {}
