@@ -149,7 +149,6 @@ ROWS: list[Row] = [
     ("inner", lambda a: building.slice_(a, 0, 1, -1), lambda a: a[1:-1], [NM], TWO),
     ("steps", lambda a: building.slice_(a, 1, 1, None, 2), lambda a: a[:, 1::2], [NM], FLOATS),
     ("back", lambda a: building.slice_(a, 1, None, None, -2), lambda a: a[:, ::-2], [NM], FLOATS),
-    ("diagonal", views.diagonal, np.diagonal, [affine(N, N)], TWO),
     ("row", lambda a: building.index(a, 0, -1), lambda a: a[-1], [NM], TWO),
     (
         "split",

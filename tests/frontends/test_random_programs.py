@@ -115,7 +115,8 @@ class Maker:
             case 6 if two:
                 return views.broadcast_to(self.value(LINE, depth), shape)
             case 6:
-                return views.diagonal(self.value(SQUARE, depth))
+                square = self.value(SQUARE, depth)
+                return views.view(square, square.shape[:1], lambda at: (*at, *at))
             case 7 if two:
                 return views.permute(self.value(shape, depth))
             case 7:
