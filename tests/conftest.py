@@ -69,8 +69,9 @@ def pytest_terminal_summary(
 ) -> None:
     """How many tests were skipped, by reason; and which passed, where that is asked for."""
     if file := config.getoption("--passed-to"):
+        passed = {each.nodeid for each in terminalreporter.stats.get("passed", [])}
         with Path(file).open("a") as names:
-            names.writelines(f"{each.nodeid}\n" for each in terminalreporter.stats["passed"])
+            names.writelines(f"{each}\n" for each in sorted(passed))
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(each.longrepr[2]).removeprefix("Skipped: ") for each in skipped)
     if reasons:
