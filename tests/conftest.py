@@ -68,7 +68,8 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """How many tests were skipped, by reason; and which passed, where that is asked for."""
-    if file := config.getoption("--passed-to"):
+    file = config.getoption("--passed-to")
+    if file and "PYTEST_XDIST_WORKER" not in os.environ:
         passed = {each.nodeid for each in terminalreporter.stats.get("passed", [])}
         with Path(file).open("a") as names:
             names.writelines(f"{each}\n" for each in sorted(passed))
