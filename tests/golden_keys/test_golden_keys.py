@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.spaces.record import KERNELS, SOURCE
 from benchmarks.spaces.space_file import load as load_space
-from golden_keys.golden import NAMES, Golden, Identity, identities, load
+from golden_keys.golden import NAMES, Identity, identities, load
 from schedsearch.core.trace import Trace
 
 FEW, MANY = 2, 50
