@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run fast test slow lint page clean
 
 # Tests say themselves when they take long (the markers in pyproject.toml).
-PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal $(PYTEST_OPTIONS)
 
 run: $(READY)
 	$(BIN)/schedsearch run examples/matmul.py --budget 60

@@ -52,8 +52,27 @@ def installed_now(path: list[str], links: Path) -> str:
     return os.pathsep.join([*environments, str(links)])
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many tests were skipped, by reason."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--passed-to", metavar="FILE", help="append the names of tests that pass")
+    parser.addoption("--passed-in", metavar="FILE", help="leave out the tests that it names")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if file := config.getoption("--passed-in"):
+        passed = set(Path(file).read_text().splitlines())
+        config.hook.pytest_deselected(items=[each for each in items if each.nodeid in passed])
+        items[:] = [each for each in items if each.nodeid not in passed]
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """How many tests were skipped, by reason; and which passed, where that is asked for."""
+    file = config.getoption("--passed-to")
+    if file and "PYTEST_XDIST_WORKER" not in os.environ:
+        passed = {each.nodeid for each in terminalreporter.stats.get("passed", [])}
+        with Path(file).open("a") as names:
+            names.writelines(f"{each}\n" for each in sorted(passed))
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(each.longrepr[2]).removeprefix("Skipped: ") for each in skipped)
     if reasons:

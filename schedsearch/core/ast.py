@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from schedsearch.core.element_types import ELEMENT_TYPES
-
 Path = tuple[int | str, ...]
 """Place of a statement: indices into nested bodies; `"e"` before an index means the `else` branch.
 `(0, 1, "e", 0)` is written `0.1.e.0`."""
@@ -418,7 +416,6 @@ def per_node(question: Callable[[Node], Answer]) -> Callable[[Node], Answer]:
     return answered
 
 
-SCALAR_TYPES = tuple(ELEMENT_TYPES)
 CONTROL_TYPES = ("int", "index", "size", "stride", "bool")
 
 # -- generic walks -------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ FLOATS = ("f16", "f32", "f64")
 
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(ELEMENT_TYPES[name].numpy) for name in TYPES}
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
-_PYTHON = {np.dtype(np.int64): int, np.dtype(np.float64): float, np.dtype(np.bool_): int}
 
 Operand = str | int | float
 """A type, or a Python number, which takes the type of what it meets."""
@@ -43,21 +41,6 @@ def result_type(*operands: Operand, construct: str = "result") -> str:
         if not isinstance(each, str):
             constant(each, result)
     return result
-
-
-def function_type(ufunc: np.ufunc, *operands: Operand) -> tuple[str, str]:
-    """The type to which NumPy converts the arguments of a function, and that of the result:
-    `np.sqrt` of i32 computes in f64."""
-    kinds = tuple(DTYPES[each] if isinstance(each, str) else type(each) for each in operands)
-    construct = f"np.{ufunc.__name__}"
-    try:
-        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout))
-    except TypeError as error:
-        raise Refusal(construct, str(error), "convert an operand (`astype`)") from None
-    taken = {named(each, construct) for each in found[: ufunc.nin]}
-    if len(taken) > 1:
-        raise Refusal(construct, "arguments of several types", "convert them (`astype`)")
-    return taken.pop(), named(found[-1], construct)
 
 
 def reduced_type(function: str, kind: str) -> str:
@@ -93,9 +76,3 @@ def cast(value: Value, kind: str) -> Value:
     if isinstance(value, Constant):
         return Constant(DTYPES[kind].type(DTYPES[value.type].type(value.value)).item(), kind)
     return Cast(value, kind)
-
-
-def unified(values: Sequence[Value | int | float]) -> tuple[Value, ...]:
-    """The operands of an operator, converted to the type in which NumPy computes."""
-    kind = result_type(*(v if isinstance(v, int | float) else v.type for v in values))
-    return tuple(constant(v, kind) if isinstance(v, int | float) else cast(v, kind) for v in values)

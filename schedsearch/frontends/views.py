@@ -77,12 +77,6 @@ def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
     return tuple(result)
 
 
-def broadcast(values: Sequence[Value]) -> tuple[Value, ...]:
-    """The values, as views of one shape."""
-    shape = broadcast_shape([each.shape for each in values])
-    return tuple(broadcast_to(each, shape) for each in values)
-
-
 def _unequal(*shapes: Shape) -> Refusal:
     texts = " and ".join(f"({', '.join(show(n) for n in shape)})" for shape in shapes)
     return Refusal(
@@ -109,14 +103,6 @@ def expand(value: Value, axis: int) -> Value:
     return view(value, shape, lambda at: at[:axis] + at[axis + 1 :])
 
 
-def squeeze(value: Value, axis: int) -> Value:
-    """Without an axis of length 1."""
-    axis = axis_of(len(value.shape), axis)
-    if value.shape[axis] != ONE:
-        raise Refusal("squeeze", f"axis {axis} is {show(value.shape[axis])} long, not 1", "index")
-    return index(value, axis, 0)
-
-
 def permute(value: Value, axes: Sequence[int] | None = None) -> Value:
     """`np.transpose`: axis i of the result is axis `axes[i]`."""
     rank = len(value.shape)
@@ -127,81 +113,10 @@ def permute(value: Value, axes: Sequence[int] | None = None) -> Value:
     return view(value, shape, lambda at: [at[order.index(a)] for a in range(rank)])
 
 
-def _along(
-    value: Value, axis: int, length: q.Affine, place: Callable[[q.Affine], q.Affine]
-) -> Value:
-    shape = (*value.shape[:axis], length, *value.shape[axis + 1 :])
-    return view(value, shape, lambda at: (*at[:axis], place(at[axis]), *at[axis + 1 :]))
-
-
 def flip(value: Value, axis: int) -> Value:
     axis = axis_of(len(value.shape), axis)
     n = value.shape[axis]
-    return _along(value, axis, n, lambda i: n - 1 - i)
-
-
-def _from_start(place: Size, n: q.Affine) -> q.Affine:
-    """Negative numbers count from the end."""
-    place = q.as_affine(place)
-    return n + place if place.is_const and place.const < 0 else place
-
-
-def _bound(place: Size, n: q.Affine, least: int, most: int) -> q.Affine:
-    """The bound of a slice. Where both are numbers, one beyond the ends is cut off there."""
-    place = _from_start(place, n)
-    if place.is_const and n.is_const:
-        return q.Affine(min(max(place.const, least), n.const + most))
-    return place
-
-
-def slice_(
-    value: Value,
-    axis: int,
-    start: Size | None = None,
-    stop: Size | None = None,
-    step: int = 1,
-) -> Value:
-    """`value[start:stop:step]` along an axis, as in NumPy. What is only known by a symbol is not
-    cut off at the ends: it has to lie within, which becomes a fact that the kernel asserts."""
-    axis = axis_of(len(value.shape), axis)
-    n = value.shape[axis]
-    if step == 0:
-        raise Refusal("slice", "its step is 0", "give another step")
-    if step > 0:
-        first = q.Affine() if start is None else _bound(start, n, 0, 0)
-        end = n if stop is None else _bound(stop, n, 0, 0)
-        span = end - first + (step - 1)
-    else:
-        first = n - 1 if start is None else _bound(start, n, -1, -1)
-        end = q.Affine(-1) if stop is None else _bound(stop, n, -1, -1)
-        span = first - end + (-step - 1)
-    length = q.floor_div(span, abs(step))
-    if length.is_const and length.const < 0:
-        length = q.Affine()
-    return _along(value, axis, length, lambda i: first + i.scaled(step))
-
-
-def index(value: Value, axis: int, place: Size) -> Value:
-    """One place along an axis, which is no longer there."""
-    axis = axis_of(len(value.shape), axis)
-    at = _from_start(place, value.shape[axis])
-    shape = (*value.shape[:axis], *value.shape[axis + 1 :])
-    return view(value, shape, lambda i: (*i[:axis], at, *i[axis:]))
-
-
-def diagonal(value: Value, axis1: int = 0, axis2: int = 1) -> Value:
-    """The diagonal of a square, as the last axis (`np.diagonal`)."""
-    rank = len(value.shape)
-    one, two = axis_of(rank, axis1), axis_of(rank, axis2)
-    if one == two or value.shape[one] != value.shape[two]:
-        raise Refusal("diagonal", "it needs two axes of the same length", "slice the longer one")
-    rest = [a for a in range(rank) if a not in (one, two)]
-    shape = (*(value.shape[a] for a in rest), value.shape[one])
-
-    def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
-        return [at[-1] if a in (one, two) else at[rest.index(a)] for a in range(rank)]
-
-    return view(value, shape, places)
+    return view(value, value.shape, lambda at: (*at[:axis], n - 1 - at[axis], *at[axis + 1 :]))
 
 
 def sliding_window(value: Value, axis: int, length: Size) -> Value:

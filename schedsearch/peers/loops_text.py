@@ -12,8 +12,6 @@ from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.peers.array_text import DTYPES
 from schedsearch.peers.arraywise import NotArraywise, computed
 
-_BOOLEANS = ("and", "or")
-
 
 def loops_text(proc: q.Proc, binding: Binding, compiled: bool = True) -> str:
     """Python that defines `prepare`, as in `array_text`; `compiled`: by numba, with `fastmath`.

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 import numpy as np
+
+from schedsearch.core import ast as q
+from schedsearch.frontends.equations.build import Equations
+from schedsearch.frontends.equations.calling import named, results, sizes
 
 LETTERS = "ijkl"
 
@@ -152,3 +157,12 @@ def _evaluated(made: Random_, left: list[str], terms: list[str], project: str) -
             total += float(FOLD[project](found))
         out[at] = total
     return out
+
+
+def call_of(
+    of: Equations, args: Sequence[Any], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[q.Var, int]]:
+    """All arrays of a call, with those of results, and the sizes."""
+    held = named(of, args, given)
+    known = sizes(of, held)
+    return held | {name: np.empty(*made) for name, made in results(of, known).items()}, known

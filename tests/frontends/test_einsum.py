@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedsearch
+from frontends.equations_by_hand import call_of
 from frontends.kernels import Kernels
 from schedsearch.api.equations import fastest
 from schedsearch.core.errors import UserError
 from schedsearch.frontends import graph as g
-from schedsearch.frontends.equations.arraywise import run
-from schedsearch.frontends.equations.calling import allocated, named, sizes
+from schedsearch.frontends.equations.arraywise import planned
 from schedsearch.frontends.equations.einsum import einsum, parsed
 from schedsearch.frontends.equations.stepwise import ways
 from schedsearch.frontends.lower import lower
@@ -104,10 +104,8 @@ def operands(subscripts: str, dtype: Any = np.float64, **more: Any) -> list[Any]
 def by_numpy(subscripts: str, *arrays: Any) -> Any:
     """The equations, in their order, by NumPy."""
     of = einsum(subscripts, [(a.shape, a.dtype) for a in arrays])
-    held = named(of, arrays, {})
-    known = sizes(of, held)
-    held |= allocated(of, known)
-    run(of, held, known)
+    held, known = call_of(of, arrays, {})
+    planned(of, known)(held)
     return held["result"]
 
 
@@ -140,9 +138,7 @@ def test_common_strings_compiled(tmp_path: Path) -> None:
     ]
     kernels = Kernels([of.graph for of in made], tmp_path)
     for number, (subscripts, arrays, of) in enumerate(zip(strings, given_, made, strict=True)):
-        held = named(of, arrays, {})
-        known = sizes(of, held)
-        held |= allocated(of, known)
+        held, known = call_of(of, arrays, {})
         order = [held[a.name] for a in of.graph.parameters if isinstance(a, g.Array)]
         kernels.run(number, {var.name: n for var, n in known.items()}, order)
         same(held["result"], np.einsum(subscripts, *arrays))
@@ -460,9 +456,7 @@ def test_mixed_types_compiled(tmp_path: Path) -> None:
             )
     kernels = Kernels([of.graph for _, _, of in cases], tmp_path)
     for number, (subscripts, arrays, of) in enumerate(cases):
-        held = named(of, arrays, {})
-        known = sizes(of, held)
-        held |= allocated(of, known)
+        held, known = call_of(of, arrays, {})
         order = [held[a.name] for a in of.graph.parameters if isinstance(a, g.Array)]
         kernels.run(number, {var.name: n for var, n in known.items()}, order)
         same(held["result"], np.einsum(subscripts, *arrays))

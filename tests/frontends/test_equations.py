@@ -14,14 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedsearch
-from frontends.equations_by_hand import Random_, random_program
+from frontends.equations_by_hand import Random_, call_of, random_program
 from frontends.kernels import Kernels
 from schedsearch.api.source import source_of
 from schedsearch.core.errors import UserError
 from schedsearch.frontends import graph as g
 from schedsearch.frontends.equations import equations
-from schedsearch.frontends.equations.arraywise import run
-from schedsearch.frontends.equations.calling import allocated, named, sizes
+from schedsearch.frontends.equations.arraywise import planned
 from schedsearch.frontends.files import lowered_from
 from schedsearch.frontends.lower import lower
 
@@ -37,10 +36,8 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 def check(made: Random_) -> None:
     of = equations(made.text, default="f64")
     arrays = {name: made.arrays[name] for name in of.inputs}
-    held = named(of, (), arrays)
-    known = sizes(of, held)
-    held |= allocated(of, known)
-    run(of, held, known)
+    held, known = call_of(of, (), arrays)
+    planned(of, known)(held)
     for name in of.outputs:
         np.testing.assert_allclose(
             held[name], made.values[name], rtol=1e-9, atol=1e-9, err_msg=made.text
@@ -64,9 +61,7 @@ def test_compiled_programs_compute_the_same(tmp_path: Path) -> None:
     assert len(few) > 30
     kernels = Kernels([of.graph for of in programs], tmp_path)
     for number, (each, of) in enumerate(zip(made, programs, strict=True)):
-        held = named(of, (), {name: each.arrays[name] for name in of.inputs})
-        known = sizes(of, held)
-        held |= allocated(of, known)
+        held, known = call_of(of, (), {name: each.arrays[name] for name in of.inputs})
         arrays = [held[a.name] for a in of.graph.parameters if isinstance(a, g.Array)]
         kernels.run(number, {var.name: n for var, n in known.items()}, arrays)
         for name in of.outputs:

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from frontends import building
+from frontends.building import apply
 from frontends.kernels import Kernels, calls, data, same, store
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.frontends import graph as g
-from schedsearch.frontends import shaping, types, views
+from schedsearch.frontends import types, views
 from schedsearch.frontends.lower import lower
 
 N, M, K = (g.fresh(name) for name in "NMK")
@@ -31,11 +33,6 @@ Build = Callable[..., g.Value]
 
 def affine(*sizes: views.Size) -> g.Shape:
     return views.shape_of(*sizes)
-
-
-def apply(function: str, *operands: g.Value | float) -> g.Value:
-    args = views.broadcast(types.unified(operands))
-    return calls(function, *args)
 
 
 def matmul(a: g.Value, b: g.Value) -> g.Value:
@@ -54,7 +51,7 @@ def program(name: str, build: Build, shapes: Sequence[g.Shape], kinds: Sequence[
 
 
 def less(op: str, a: g.Value, b: g.Value | float) -> g.Compare:
-    return g.Compare(op, *views.broadcast(types.unified([a, b])))
+    return g.Compare(op, *building.broadcast(building.unified([a, b])))
 
 
 NM, MK, VN, VM = affine(N, M), affine(M, K), affine(N), affine(M)
@@ -149,11 +146,10 @@ ROWS: list[Row] = [
     ),
     ("transposed", views.permute, np.transpose, [NM], TWO),
     ("flipped", lambda a: views.flip(a, 1), lambda a: a[:, ::-1], [NM], TWO),
-    ("inner", lambda a: views.slice_(a, 0, 1, -1), lambda a: a[1:-1], [NM], TWO),
-    ("steps", lambda a: views.slice_(a, 1, 1, None, 2), lambda a: a[:, 1::2], [NM], FLOATS),
-    ("back", lambda a: views.slice_(a, 1, None, None, -2), lambda a: a[:, ::-2], [NM], FLOATS),
-    ("diagonal", views.diagonal, np.diagonal, [affine(N, N)], TWO),
-    ("row", lambda a: views.index(a, 0, -1), lambda a: a[-1], [NM], TWO),
+    ("inner", lambda a: building.slice_(a, 0, 1, -1), lambda a: a[1:-1], [NM], TWO),
+    ("steps", lambda a: building.slice_(a, 1, 1, None, 2), lambda a: a[:, 1::2], [NM], FLOATS),
+    ("back", lambda a: building.slice_(a, 1, None, None, -2), lambda a: a[:, ::-2], [NM], FLOATS),
+    ("row", lambda a: building.index(a, 0, -1), lambda a: a[-1], [NM], TWO),
     (
         "split",
         lambda a: views.reshape(a, (N, 2, 3)),
@@ -208,7 +204,7 @@ ROWS: list[Row] = [
     ),
     (
         "part_of_matmul",
-        lambda a, b: views.slice_(matmul(a, b), 0, None, -1),
+        lambda a, b: building.slice_(matmul(a, b), 0, None, -1),
         lambda a, b: (a @ b)[:-1],
         [NM, MK],
         FLOATS,
@@ -252,7 +248,7 @@ ROWS: list[Row] = [
     ),
     (
         "shifts",
-        lambda a: (lambda e: apply("-", views.slice_(e, 1, 1), views.slice_(e, 1, None, -1)))(
+        lambda a: (lambda e: apply("-", building.slice_(e, 1, 1), building.slice_(e, 1, None, -1)))(
             apply("exp", a)
         ),
         lambda a: np.diff(np.exp(a)),
@@ -261,21 +257,21 @@ ROWS: list[Row] = [
     ),
     (
         "empty",
-        lambda a: g.Reduce("sum", views.slice_(a, 1, 1), (1,)),
+        lambda a: g.Reduce("sum", building.slice_(a, 1, 1), (1,)),
         lambda a: a[:, 1:].sum(axis=1, dtype=a.dtype),
         [NM],
         TWO,
     ),
     (
         "empty_prod",
-        lambda a: g.Reduce("prod", views.slice_(a, 1, 1), (1,)),
+        lambda a: g.Reduce("prod", building.slice_(a, 1, 1), (1,)),
         lambda a: a[:, 1:].prod(axis=1, dtype=a.dtype),
         [NM],
         TWO,
     ),
     (
         "none",
-        lambda a: g.Reduce("sum", views.slice_(a, 1, 0, 0), (1,)),
+        lambda a: g.Reduce("sum", building.slice_(a, 1, 0, 0), (1,)),
         lambda a: a[:, :0].sum(axis=1, dtype=a.dtype),
         [NM],
         TWO,
@@ -382,7 +378,7 @@ def counting(
         body = (g.If(cond, body, body[:1]),)
     long = g.Load(g.Array("long", "f32", affine(q.as_affine(N) + q.as_affine(M) + 2)))
     for var, _, _ in loops if index else ():
-        body = (*body, shaping.stored(views.index(long, 0, var), types.constant(2, "f32")))
+        body = (*body, building.stored(building.index(long, 0, var), types.constant(2, "f32")))
     for var, lo, hi in reversed(loops):
         body = (g.For(var, lo, hi, body),)
     return (N, M, *found, long.array), body
@@ -425,52 +421,64 @@ def steps(*body: g.Statement, hi: q.Affine = n) -> tuple[g.Statement, ...]:
 
 def moved(by: int) -> g.Value:
     """Each element, and one before it."""
-    return apply("+", views.slice_(x, 0, by), views.slice_(x, 0, None, -by))
+    return apply("+", building.slice_(x, 0, by), building.slice_(x, 0, None, -by))
 
 
-ROW = views.index(a, 0, t)
-END = views.slice_(ROW, 0, at + 1)
+ROW = building.index(a, 0, t)
+END = building.slice_(ROW, 0, at + 1)
 COPY = g.Array("c", "f32", affine(n - 1))
 STEPS: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
-    "of_time": ((N, X), steps(shaping.stored(views.slice_(x, 0, 1), moved(1)))),
+    "of_time": ((N, X), steps(building.stored(building.slice_(x, 0, 1), moved(1)))),
     "of_two": (
         (N, X),
         steps(
             g.Allocate(COPY),
             store(COPY, apply("exp", moved(1))),
-            shaping.stored(views.slice_(x, 0, None, -1), apply("*", g.Load(COPY), 0.1)),
+            building.stored(building.slice_(x, 0, None, -1), apply("*", g.Load(COPY), 0.1)),
         ),
     ),
     "within": (
         (N, M, X),
-        steps(g.For(u, none, m, (shaping.stored(views.slice_(x, 0, 1), moved(1)),))),
+        steps(g.For(u, none, m, (building.stored(building.slice_(x, 0, 1), moved(1)),))),
     ),
     "shorter": (
         (N, X),
         steps(
-            shaping.stored(
-                views.slice_(x, 0, 1, n - at),
-                apply("+", views.slice_(x, 0, 1, n - at), views.slice_(x, 0, None, n - at - 1)),
+            building.stored(
+                building.slice_(x, 0, 1, n - at),
+                apply(
+                    "+", building.slice_(x, 0, 1, n - at), building.slice_(x, 0, None, n - at - 1)
+                ),
             ),
             hi=n - 1,
         ),
     ),
-    "of_rows": ((N, A), steps(shaping.stored(ROW, views.flip(ROW, 0)))),
-    "of_ends": ((N, A), steps(shaping.stored(END, views.flip(END, 0)), hi=n - 1)),
+    "of_rows": ((N, A), steps(building.stored(ROW, views.flip(ROW, 0)))),
+    "of_ends": ((N, A), steps(building.stored(END, views.flip(END, 0)), hi=n - 1)),
     "guarded": (
         (N, M, X),
         steps(
             g.If(
                 q.BinOp(">", n, m, "bool"),
-                steps(shaping.stored(views.slice_(x, 0, m), views.flip(views.slice_(x, 0, m), 0))),
+                steps(
+                    building.stored(
+                        building.slice_(x, 0, m), views.flip(building.slice_(x, 0, m), 0)
+                    )
+                ),
             )
         ),
     ),
 }
 
 STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
-    "shift_right": ((N, X), (shaping.stored(views.slice_(x, 0, 1), views.slice_(x, 0, None, -1)),)),
-    "shift_left": ((N, X), (shaping.stored(views.slice_(x, 0, None, -1), views.slice_(x, 0, 1)),)),
+    "shift_right": (
+        (N, X),
+        (building.stored(building.slice_(x, 0, 1), building.slice_(x, 0, None, -1)),),
+    ),
+    "shift_left": (
+        (N, X),
+        (building.stored(building.slice_(x, 0, None, -1), building.slice_(x, 0, 1)),),
+    ),
     "in_place_transpose": ((N, A), (store(A, apply("+", views.permute(a), a)),)),
     "in_place_product": ((N, A), (store(A, matmul(a, a)),)),
     "in_place_flip": ((N, X), (store(X, views.flip(x, 0)),)),
@@ -500,12 +508,12 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                 q.Affine(),
                 q.as_affine(N),
                 (
-                    shaping.stored(
-                        views.index(a, 0, t),
+                    building.stored(
+                        building.index(a, 0, t),
                         apply(
                             "-",
-                            views.index(a, 0, t),
-                            g.Reduce("sum", views.slice_(g.Load(G), 0, 0, t), (0,)),
+                            building.index(a, 0, t),
+                            g.Reduce("sum", building.slice_(g.Load(G), 0, 0, t), (0,)),
                         ),
                     ),
                 ),
@@ -525,17 +533,17 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                         q.Affine(),
                         q.as_affine(t),
                         (
-                            shaping.stored(
-                                views.index(views.index(a, 0, t), 0, u),
+                            building.stored(
+                                building.index(building.index(a, 0, t), 0, u),
                                 apply(
                                     "-",
-                                    views.index(views.index(a, 0, t), 0, u),
+                                    building.index(building.index(a, 0, t), 0, u),
                                     g.Reduce(
                                         "sum",
                                         apply(
                                             "*",
-                                            views.slice_(views.index(a, 0, t), 0, 0, u),
-                                            views.slice_(views.index(a, 1, u), 0, 0, u),
+                                            building.slice_(building.index(a, 0, t), 0, 0, u),
+                                            building.slice_(building.index(a, 1, u), 0, 0, u),
                                         ),
                                         (0,),
                                     ),
@@ -604,9 +612,11 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                 one,
                 q.as_affine(N),
                 (
-                    shaping.stored(
-                        views.index(a, 0, t),
-                        apply("+", views.index(a, 0, q.as_affine(t) - 1), views.index(a, 0, t)),
+                    building.stored(
+                        building.index(a, 0, t),
+                        apply(
+                            "+", building.index(a, 0, q.as_affine(t) - 1), building.index(a, 0, t)
+                        ),
                     ),
                 ),
             ),
@@ -620,17 +630,20 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                 q.Affine(),
                 q.as_affine(N) - 1,
                 (
-                    shaping.stored(
-                        views.slice_(views.slice_(a, 0, q.as_affine(t) + 1), 1, q.as_affine(t) + 1),
+                    building.stored(
+                        building.slice_(
+                            building.slice_(a, 0, q.as_affine(t) + 1), 1, q.as_affine(t) + 1
+                        ),
                         apply(
                             "*",
                             0.25,
                             apply(
                                 "*",
                                 views.expand(
-                                    views.slice_(views.index(a, 1, t), 0, q.as_affine(t) + 1), 1
+                                    building.slice_(building.index(a, 1, t), 0, q.as_affine(t) + 1),
+                                    1,
                                 ),
-                                views.slice_(views.index(a, 0, t), 0, q.as_affine(t) + 1),
+                                building.slice_(building.index(a, 0, t), 0, q.as_affine(t) + 1),
                             ),
                         ),
                         add=True,
@@ -652,9 +665,9 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                         q.as_affine(t) + 1,
                         q.as_affine(N),
                         (
-                            shaping.stored(
-                                views.index(x, 0, t),
-                                views.index(views.index(a, 0, t), 0, u),
+                            building.stored(
+                                building.index(x, 0, t),
+                                building.index(building.index(a, 0, t), 0, u),
                                 add=True,
                             ),
                         ),
@@ -674,11 +687,12 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                     g.If(
                         q.BinOp("!=", q.as_affine(t), q.Affine(1), "bool"),
                         (
-                            shaping.stored(
-                                views.index(x, 0, t), g.Reduce("max", views.index(a, 1, t), (0,))
+                            building.stored(
+                                building.index(x, 0, t),
+                                g.Reduce("max", building.index(a, 1, t), (0,)),
                             ),
                         ),
-                        (shaping.stored(views.index(x, 0, t), types.constant(3, "f32")),),
+                        (building.stored(building.index(x, 0, t), types.constant(3, "f32")),),
                     ),
                 ),
             ),
@@ -729,8 +743,8 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
                 q.Affine(),
                 q.as_affine(N),
                 (
-                    shaping.stored(
-                        views.index(x, 0, t),
+                    building.stored(
+                        building.index(x, 0, t),
                         g.Count(q.as_affine(t).scaled(-2) + q.as_affine(N) + 5, "f32"),
                     ),
                 ),
@@ -750,11 +764,11 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
     ),
     "pad": (
         (N, M, P, Q),
-        shaping.pad(P, g.Load(Q), [(one, q.Affine(2)), (q.Affine(), one)], g.Constant(7.0, "f32")),
+        building.pad(P, g.Load(Q), [(one, q.Affine(2)), (q.Affine(), one)], g.Constant(7.0, "f32")),
     ),
     "concatenate": (
         (N, M, P, Q),
-        shaping.concatenate(
+        building.concatenate(
             P,
             [
                 views.broadcast_to(types.constant(1, "f32"), affine(3, q.as_affine(M) + 1)),
@@ -763,7 +777,7 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
             0,
         ),
     ),
-    "stack": ((N, X, T), shaping.stack(T, [x, apply("*", x, x), views.flip(x, 0)], 0)),
+    "stack": ((N, X, T), building.stack(T, [x, apply("*", x, x), views.flip(x, 0)], 0)),
     "temporary": (
         (N, A, X),
         (
@@ -805,8 +819,8 @@ def text(*params: q.Var | g.Array, body: Sequence[g.Statement]) -> str:
 
 
 def test_empty_values_need_no_temporaries() -> None:
-    rows = g.Reduce("sum", views.slice_(a, 0, 0, 0), (1,))
-    body = shaping.stored(views.slice_(x, 0, 0, 0), apply("*", rows, apply("exp", rows)))
+    rows = g.Reduce("sum", building.slice_(a, 0, 0, 0), (1,))
+    body = building.stored(building.slice_(x, 0, 0, 0), apply("*", rows, apply("exp", rows)))
     assert text(N, A, X, body=[body]) == "    pass\n"
 
 
@@ -885,7 +899,7 @@ def test_lines_lead_to_the_users() -> None:
 
 
 def test_what_it_tells_of_the_procedure() -> None:
-    body = shaping.stored(views.slice_(x, 0, 1, -1), views.slice_(y, 0, 1, -1))
+    body = building.stored(building.slice_(x, 0, 1, -1), building.slice_(y, 0, 1, -1))
     found = lower(g.Program("double", (N, X, Y), (body,)))
     assert (found.name, found.parameters, found.outputs) == ("double_1", ("N", "X", "Y"), ("X",))
     assert found.asserts == ("(N - 2 >= 0)",)
@@ -909,7 +923,10 @@ def test_sizes_as_f32_are_rounded_once() -> None:
 def test_indices_as_data_are_counted_before_all_else() -> None:
     """Once, however often nests read them."""
     value = g.Count(at + 2, "f32")
-    body = (store(X, views.broadcast_to(value, VN)), shaping.stored(views.index(x, 0, t), value))
+    body = (
+        store(X, views.broadcast_to(value, VN)),
+        building.stored(building.index(x, 0, t), value),
+    )
     found = text(N, X, body=[g.For(t, q.Affine(), q.as_affine(N), body)])
     nests = """\
     for t in seq(0, N):
@@ -952,9 +969,9 @@ def test_temporaries_of_sequential_loops_are_allocated_once(name: str, allocated
 def test_facts_are_asserted_once() -> None:
     """The strongest, and none that the program asserts itself."""
     body = [
-        shaping.stored(views.slice_(x, 0, 1, -1), types.constant(1, "f32")),
-        shaping.stored(views.slice_(x, 0, 3), types.constant(2, "f32")),
-        shaping.stored(views.slice_(x, 0, 2, -3), types.constant(3, "f32")),
+        building.stored(building.slice_(x, 0, 1, -1), types.constant(1, "f32")),
+        building.stored(building.slice_(x, 0, 3), types.constant(2, "f32")),
+        building.stored(building.slice_(x, 0, 2, -3), types.constant(3, "f32")),
     ]
     program = g.Program("p", (N, X), tuple(body))
     assert lower(program).asserts == ("(N - 5 >= 0)",)
@@ -974,7 +991,7 @@ REFUSED = {
     "it is of floats": store(I32, apply("exp", g.Load(I32))),
     "too deep": store(X, reduce(partial(apply, "-"), [x] * 3000)),
     "finite": store(X, views.broadcast_to(g.Constant(float("inf"), "f32"), VN)),
-    "outside of an array by 1": shaping.stored(views.index(g.Load(T), 0, 3), x),
+    "outside of an array by 1": building.stored(building.index(g.Load(T), 0, 3), x),
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from frontends import building
 from frontends.kernels import calls
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import views
@@ -19,7 +20,7 @@ S = g.Load(g.Array("s", "f32"))
 
 
 def apply(function: str, *values: g.Value) -> g.Value:
-    return calls(function, *views.broadcast(values))
+    return calls(function, *building.broadcast(values))
 
 
 def outer(value: g.Value) -> g.Value:
@@ -27,7 +28,7 @@ def outer(value: g.Value) -> g.Value:
 
 
 def steps(value: g.Value) -> g.Value:
-    return apply("-", views.slice_(value, 0, 1), views.slice_(value, 0, None, -1))
+    return apply("-", building.slice_(value, 0, 1), building.slice_(value, 0, None, -1))
 
 
 def total(value: g.Value, *axes: int) -> g.Value:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from frontends import building
 from frontends.kernels import Kernels, calls
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
-from schedsearch.frontends import shaping, types, views
+from schedsearch.frontends import types, views
 
 N = g.fresh("N")
 n = q.as_affine(N)
@@ -54,21 +55,21 @@ class Maker:
         for axis in range(len(array.shape)):
             match self.rng.randint(0, 5):
                 case 0:
-                    place = views.slice_(place, axis, 1)
-                    value = views.slice_(value, axis, None, -1)
+                    place = building.slice_(place, axis, 1)
+                    value = building.slice_(value, axis, None, -1)
                 case 1:
-                    place = views.slice_(place, axis, None, -1)
-                    value = views.slice_(value, axis, 1)
+                    place = building.slice_(place, axis, None, -1)
+                    value = building.slice_(value, axis, 1)
                 case 2:
                     place = views.flip(place, axis)
                 case _:
                     pass
         if self.around and self.rng.random() < 0.4:
-            place = views.index(place, 0, self.inside(place.shape[0]))
-            value = views.index(value, 0, self.inside(value.shape[0]))
+            place = building.index(place, 0, self.inside(place.shape[0]))
+            value = building.index(value, 0, self.inside(value.shape[0]))
         elif len(place.shape) == 2 and place.shape[0] == place.shape[1] and self.rng.random() < 0.2:
             place = views.permute(place)
-        return shaping.stored(place, value, add=self.rng.random() < 0.2)
+        return building.stored(place, value, add=self.rng.random() < 0.2)
 
     def inside(self, length: q.Affine) -> q.Affine:
         """A place that is there: all of N, or all but one."""
@@ -114,26 +115,27 @@ class Maker:
             case 6 if two:
                 return views.broadcast_to(self.value(LINE, depth), shape)
             case 6:
-                return views.diagonal(self.value(SQUARE, depth))
+                square = self.value(SQUARE, depth)
+                return views.view(square, square.shape[:1], lambda at: (*at, *at))
             case 7 if two:
                 return views.permute(self.value(shape, depth))
             case 7:
                 function = self.rng.choice(["sum", "max", "min"])
                 return g.Reduce(function, self.value(SQUARE, depth), (self.rng.randrange(2),))
             case 8:
-                a, b = types.unified([self.value(shape, depth), self.value(shape, depth)])
-                one, two_ = views.broadcast([views.expand(a, 2), views.expand(b, 0)])
+                a, b = building.unified([self.value(shape, depth), self.value(shape, depth)])
+                one, two_ = building.broadcast([views.expand(a, 2), views.expand(b, 0)])
                 return g.Reduce("sum", calls("*", one, two_), (1,))
             case _:
                 half = self.value(LINE, depth)
                 return views.broadcast_to(views.expand(half, 1), shape)
 
     def operator(self, a: g.Value, b: g.Value) -> g.Value:
-        a, b = types.unified([a, b])
+        a, b = building.unified([a, b])
         return calls(self.rng.choice(["+", "-", "*", "max", "min"]), a, b)
 
     def choice(self, shape: g.Shape, depth: int) -> g.Value:
-        then, other = types.unified([self.value(shape, depth), self.value(shape, depth)])
+        then, other = building.unified([self.value(shape, depth), self.value(shape, depth)])
         conditions: list[g.Condition] = []
         for _ in range(self.rng.randint(1, 2)):
             if self.rng.random() < 0.4:
@@ -143,7 +145,9 @@ class Maker:
                 op = self.rng.choice(["<", "<=", "==", "!="])
                 conditions.append(g.Inside(names, q.BinOp(op, left, right, "bool")))
             else:
-                a, b = types.unified([self.value(shape, depth // 2), self.value(shape, depth // 2)])
+                a, b = building.unified(
+                    [self.value(shape, depth // 2), self.value(shape, depth // 2)]
+                )
                 conditions.append(g.Compare(self.rng.choice(["<", "<=", "==", "!="]), a, b))
         condition = g.Logical(self.rng.choice(["and", "or"]), tuple(conditions))
         if self.rng.random() < 0.3:

@@ -17,10 +17,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from frontends.kernels import Kernels, calls, data, same
+from frontends import building
+from frontends.building import apply
+from frontends.kernels import Kernels, data, same
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
-from schedsearch.frontends import shaping, types, views
+from schedsearch.frontends import types, views
 
 SIZES = tuple(g.fresh(name) for name in "NMK")
 n, m, k = map(q.as_affine, SIZES)
@@ -66,7 +68,7 @@ class Maker:
         array = g.Array("a", kind, tuple(each + 1 for each in shape) if cut else shape)
         value: g.Value = g.Load(array)
         for axis in range(len(shape) if cut else 0):
-            value = views.slice_(value, axis, 1)
+            value = building.slice_(value, axis, 1)
         self.inputs.append(array)
         self.cuts.append((slice(1 if cut else 0, None),) * len(shape))
         return value
@@ -76,29 +78,15 @@ class Maker:
         out = g.Array("out", value.type, tuple(each + 1 for each in value.shape))
         part: g.Value = g.Load(out)
         for axis in range(len(value.shape)):
-            part = views.slice_(part, axis, None, -1)
-        body = (shaping.stored(part, value),)
-        return self.stored(name, out, body, function, (slice(0, -1),) * len(value.shape))
-
-    def stored(
-        self,
-        name: str,
-        out: g.Array,
-        body: tuple[g.Statement, ...],
-        function: Function,
-        place: tuple[slice, ...] = (),
-    ) -> Case:
-        cuts = list(self.cuts)
+            part = building.slice_(part, axis, None, -1)
+        cuts, place = list(self.cuts), (slice(0, -1),) * len(value.shape)
 
         def on_parts(*arrays: Any) -> Any:
             return function(*(a[cut] for a, cut in zip(arrays, cuts, strict=True)))
 
+        body = (building.stored(part, value),)
         program = g.Program(name, (*SIZES, out, *self.inputs), body)
         return Case(program, on_parts, lambda a: a[place] if a.ndim else a[...])
-
-
-def apply(function: str, *operands: g.Value) -> g.Value:
-    return calls(function, *views.broadcast(types.unified(operands)))
 
 
 # -- views -----------------------------------------------------------------------------------------
@@ -150,7 +138,7 @@ def shrink(make: Maker) -> tuple[g.Value, Function]:
     long = tuple(i + a + b for i, a, b in zip(inner, low, high, strict=True))
     value = make.input(long, make.kind())
     for axis, (i, a) in enumerate(zip(inner, low, strict=True)):
-        value = views.slice_(value, axis, a, i + a)
+        value = building.slice_(value, axis, a, i + a)
     cut = tuple(slice(a, -b if b else None) for a, b in zip(low, high, strict=True))
     return value, lambda x: x[cut]
 
@@ -160,7 +148,7 @@ def slices(make: Maker) -> tuple[g.Value, Function]:
     cut = []
     for axis in range(len(value.shape)):
         step = make.rng.choice((1, 2, 3, -1, -2))
-        value = views.slice_(value, axis, None, None, step)
+        value = building.slice_(value, axis, None, None, step)
         cut.append(slice(None, None, step))
     return value, lambda x: x[tuple(cut)]
 
@@ -192,7 +180,7 @@ def where(make: Maker) -> tuple[g.Value, Function]:
     ufunc, op = make.rng.choice(
         [(np.less, "<"), (np.less_equal, "<="), (np.equal, "=="), (np.not_equal, "!=")]
     )
-    left, right = types.unified([a, b])
+    left, right = building.unified([a, b])
     value = g.Select(g.Compare(op, left, right), then, other)
     return value, lambda a, b, then, other: np.where(ufunc(a, b), then, other)
 
@@ -303,47 +291,11 @@ VALUES: dict[str, Callable[[Maker], tuple[g.Value, Function]]] = {
 }
 
 
-# -- values put together ---------------------------------------------------------------------------
-
-
-def pad(make: Maker, name: str) -> Case:
-    a = make.input(make.shape(1), make.kind())
-    widths = [(make.rng.randint(0, 2), make.rng.randint(1, 2)) for _ in a.shape]
-    places = [(q.Affine(before), q.Affine(behind)) for before, behind in widths]
-    out = g.Array("out", a.type, shaping.padded_shape(a.shape, places))
-    body = shaping.pad(out, a, places, types.constant(7, a.type))
-    return make.stored(name, out, body, partial(np.pad, pad_width=widths, constant_values=7))
-
-
-def concatenate(make: Maker, name: str) -> Case:
-    shape, kind = make.shape(1, filled=True), make.kind()
-    axis = make.rng.randrange(len(shape))
-    lengths = [make.axis(filled=True), *(make.axis() for _ in range(make.rng.randint(0, 2)))]
-    values = [make.input((*shape[:axis], n, *shape[axis + 1 :]), kind) for n in lengths]
-    out = g.Array("out", kind, shaping.concatenated_shape(values, axis))
-    body = shaping.concatenate(out, values, axis)
-    return make.stored(name, out, body, lambda *parts: np.concatenate(parts, axis))
-
-
-def stack(make: Maker, name: str) -> Case:
-    shape, kind = make.shape(0, 2, filled=True), make.kind()
-    axis = make.rng.randint(0, len(shape))
-    values = [make.input(shape, kind) for _ in range(make.rng.randint(1, 3))]
-    length = q.Affine(len(values))
-    out = g.Array("out", kind, (*shape[:axis], length, *shape[axis:]))
-    body = shaping.stack(out, values, axis)
-    return make.stored(name, out, body, lambda *parts: np.stack(parts, axis))
-
-
 def cases(seed: int) -> Iterator[Case]:
     for number, (name, value) in enumerate(VALUES.items()):
         for again in range(3):
             make = Maker(seed + 1000 * number + 100 * again)
             yield make.case(f"{name}_{again}", *value(make))
-    for number, build in enumerate((pad, concatenate, stack)):
-        for again in range(3):
-            name = f"{build.__name__}_{again}"
-            yield build(Maker(seed + 50_000 + 1000 * number + 100 * again), name)
 
 
 @pytest.mark.normal

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.lowered import Refusal
@@ -47,20 +46,6 @@ def test_three_operands() -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("function", [np.sqrt, np.divide, np.multiply, np.arctan2, np.floor])
-def test_functions(function: np.ufunc, kind: str) -> None:
-    found = ours(types.function_type, function, *[kind] * function.nin)
-    wanted = numpy_type(function, *[kind] * function.nin)
-    assert (found and found[1]) == wanted
-
-
-def test_a_function_says_what_it_computes_in() -> None:
-    assert types.function_type(np.sqrt, "i32") == ("f64", "f64")
-    assert types.function_type(np.divide, "f32", 3) == ("f32", "f32")
-    assert types.function_type(np.add, "i8", 3) == ("i8", "i8")
-
-
-@pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("function", ["sum", "prod", "max", "min"])
 def test_reductions(function: str, kind: str) -> None:
     wanted = numpy_type(getattr(np, function), kind)
@@ -78,22 +63,6 @@ def test_numbers_that_do_not_fit_are_refused(number: int, kind: str) -> None:
         np.ones(1, DTYPES[kind]) + number
     with pytest.raises(Refusal, match=str(number)):
         types.result_type(kind, number)
-
-
-def test_numbers_take_the_type_of_arrays() -> None:
-    load = g.Load(g.Array("x", "f32", (q.Affine(3),)))
-    left, right = types.unified([load, 2])
-    assert left is load
-    assert isinstance(right, g.Constant)
-    assert (right.value, right.type) == (2.0, "f32")
-
-
-def test_what_differs_is_cast() -> None:
-    one, two = (g.Load(g.Array("x", kind, (q.Affine(3),))) for kind in ("f32", "i32"))
-    left, right = types.unified([one, two])
-    assert isinstance(left, g.Cast)
-    assert isinstance(right, g.Cast)
-    assert (left.source, left.type, right.source, right.type) == (one, "f64", two, "f64")
 
 
 @pytest.mark.parametrize(("kind", "value"), [("i8", 5), ("f32", 0.1), ("f64", 0.1)])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.transforms.vector.fused.snippets import types
@@ -130,6 +132,18 @@ int main(int count, char **words)
 """
 
 
+@cache
+def compiled(source: str, command: tuple[str, ...]) -> Path:
+    """The object file. Functions share what they are compared with, and what compares them."""
+    file = Path(_OBJECTS.name, f"{compiled.cache_info().misses}.c")
+    file.write_text(source)
+    subprocess.run([*command, "-c", file.name, "-o", f"{file.name}.o"], check=True, cwd=file.parent)
+    return file.with_name(f"{file.name}.o")
+
+
+_OBJECTS = TemporaryDirectory(prefix="accuracy-", ignore_cleanup_errors=True)
+
+
 def most_off(
     snippet: tuple[str, str],
     value: str,
@@ -155,16 +169,14 @@ def most_off(
     }
     compiler, *flags = compile_with
     wide = "double" if single else "long double"
-    given = [f"-DNUMBER={words['c']}", f"-DWIDE={wide}", f"-DVALUE={value}"]
+    kinds = (f"-DNUMBER={words['c']}", f"-DWIDE={wide}")
     objects = []
     for file, source in sources.items():
-        (folder / file).write_text(source)
         # What only compares numbers in double precision may take the library's vector forms.
         loose = file == "ours.c" or (file == "theirs.c" and single)
-        options = ["-ffast-math"] if fast and loose else ["-fno-trapping-math"]
-        command = [compiler, *flags, "-O3", "-w", *options, *given, "-c", file, "-o", f"{file}.o"]
-        subprocess.run(command, check=True, cwd=folder)
-        objects.append(f"{file}.o")
+        options = ("-ffast-math",) if fast and loose else ("-fno-trapping-math",)
+        given = (*kinds, f"-DVALUE={value}") if file == "theirs.c" else kinds
+        objects.append(compiled(source, (compiler, *flags, "-O3", "-w", *options, *given)))
     static = ["-static"] if run_with else []
     subprocess.run([compiler, *static, *objects, "-lm", "-o", "check"], check=True, cwd=folder)
     command = [*run_with, str(folder / "check"), str(effort)]

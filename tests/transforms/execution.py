@@ -47,10 +47,11 @@ def assert_exact(
     """Compiled, every procedure gives exactly what `original` means on whole numbers."""
     meaning = mirror(original)
     library = Library([generate_c(result) for result in results], folder)
-    for number, result in enumerate(results):
-        for controls in sizes:
-            wanted, found = arguments(meaning, controls, 3), arguments(meaning, controls, 3)
-            interpret(meaning, wanted)
+    for controls in sizes:
+        wanted = arguments(meaning, controls, 3)
+        interpret(meaning, wanted)
+        for number, result in enumerate(results):
+            found = arguments(meaning, controls, 3)
             library.call(number, meaning, found)
             same = [np.array_equal(a, b) for a, b in zip(found, wanted, strict=True)]
             assert all(same), (controls, str(result))

@@ -128,7 +128,7 @@ class Numbers:
         if is_float(before):
             value = DTYPES[before](value).item()
         if is_float(kind):
-            return DTYPES[kind](value).item()
+            return value if kind == before else DTYPES[kind](value).item()
         return np.int64(value).astype(DTYPES[kind]).item()
 
 
@@ -139,98 +139,184 @@ def interpret(
     arithmetic: Arithmetic | None = None,
 ) -> None:
     """Run `proc`; arrays (0-d for scalars) are changed in place, control values are ints."""
-    _Frame({} if configs is None else configs, arithmetic or Numbers()).run(proc, args)
+    _Meaning(proc, {} if configs is None else configs, arithmetic or Numbers(), {}).run(args)
 
 
-class _Frame:
-    def __init__(self, configs: Configs, arithmetic: Arithmetic) -> None:
-        self.values: dict[int, Any] = {}
-        self.kinds: dict[int, str] = {}
-        self.configs = configs
-        self.arithmetic = arithmetic
+Values = dict[int, Any]
+"""What variables are, by `uid`."""
+Code = Callable[[Values], Any]
 
-    def run(self, proc: q.Proc, args: list[Any]) -> None:
-        for arg, value in zip(proc.args, args, strict=True):
-            self.values[arg.var.uid], self.kinds[arg.var.uid] = value, _known(arg.type)
+
+class _Meaning:
+    """A procedure as functions of its variables. Each part of its text is looked at once, however
+    often it is executed. `callees` are the procedures that are called, by identity."""
+
+    def __init__(
+        self,
+        proc: q.Proc,
+        configs: Configs,
+        arithmetic: Arithmetic,
+        callees: dict[int, _Meaning],
+    ) -> None:
+        self.proc, self.configs, self.arithmetic = proc, configs, arithmetic
+        self.callees = callees
+        self.kinds = {arg.var.uid: _known(arg.type) for arg in proc.args}
+        self.shapes = [[*map(self.index, arg.shape or ())] for arg in proc.args]
+        self.asserts = [self.value(cond) for cond in proc.asserts]
+        self.body = self.block(proc.body)
+
+    def run(self, args: list[Any]) -> None:
+        values: Values = {}
+        for arg, value, shape in zip(self.proc.args, args, self.shapes, strict=True):
+            whole = arg.type in q.CONTROL_TYPES and arg.type != "bool"
+            values[arg.var.uid] = int(value) if whole else value
             if arg.shape is not None:
-                assert value.shape == tuple(map(self.index, arg.shape)), arg.var
-        assert all(self.value(cond) for cond in proc.asserts), "an assert does not hold"
-        self.block(proc.body)
+                assert value.shape == tuple([extent(values) for extent in shape]), arg.var
+        assert all(cond(values) for cond in self.asserts), "an assert does not hold"
+        self.body(values)
 
-    def block(self, body: tuple[q.Stmt, ...]) -> None:
-        for stmt in body:
-            self.stmt(stmt)
+    def block(self, body: tuple[q.Stmt, ...]) -> Code:
+        codes = [self.stmt(stmt) for stmt in body]
+        if len(codes) == 1:
+            return codes[0]
 
-    def stmt(self, stmt: q.Stmt) -> None:
+        def run(values: Values) -> None:
+            for code in codes:
+                code(values)
+
+        return run
+
+    def stmt(self, stmt: q.Stmt) -> Code:
         match stmt:
             case q.Assign() | q.Reduce():
-                place, kind = self.place(stmt.buf, stmt.idx), self.kinds[stmt.buf.uid]
-                new = self.stored(stmt.rhs, kind)
-                if isinstance(stmt, q.Reduce):
-                    total = self.arithmetic.binary("+", place.item(), new, kind)
-                    new = self.arithmetic.converted(total, kind, kind)
-                place[...] = new
+                return self.write(stmt)
             case q.WriteConfig():
                 data = not isinstance(stmt.rhs, q.Affine) and stmt.type != "bool"
                 value = self.stored(stmt.rhs, stmt.type) if data else self.value(stmt.rhs)
-                self.configs[stmt.config, stmt.field] = value
+                field = stmt.config, stmt.field
+                return lambda values: operator.setitem(self.configs, field, value(values))
             case q.If():
-                self.block(stmt.body if self.value(stmt.cond) else stmt.orelse)
+                cond, yes, no = self.value(stmt.cond), *map(self.block, (stmt.body, stmt.orelse))
+                return lambda values: yes(values) if cond(values) else no(values)
             case q.For():
-                turns = range(self.index(stmt.lo), self.index(stmt.hi))
-                # Iterations of a parallel loop may run in any order.
-                for i in reversed(turns) if stmt.parallel else turns:
-                    self.values[stmt.iter.uid] = i
-                    self.block(stmt.body)
+                return self.loop(stmt)
             case q.Alloc():
-                shape, kind = tuple(map(self.index, stmt.shape)), _known(stmt.type)
-                self.kinds[stmt.buf.uid] = kind
-                self.values[stmt.buf.uid] = self.arithmetic.array(shape, kind)
+                uid, kind = stmt.buf.uid, _known(stmt.type)
+                shape, self.kinds[uid] = [*map(self.index, stmt.shape)], kind
+
+                def allocate(values: Values) -> None:
+                    extents = tuple([extent(values) for extent in shape])
+                    values[uid] = self.arithmetic.array(extents, kind)
+
+                return allocate
             case q.Call():
                 passed = [self.value(arg, whole=True) for arg in stmt.args]
-                interpret(stmt.proc, passed, self.configs, self.arithmetic)
+                callee = self.callees.get(id(stmt.proc))
+                if callee is None:
+                    callee = _Meaning(stmt.proc, self.configs, self.arithmetic, self.callees)
+                    self.callees[id(stmt.proc)] = callee
+                run = callee.run
+                return lambda values: run([arg(values) for arg in passed])
             case q.WindowStmt():
-                self.values[stmt.name.uid] = self.window(stmt.window)
-                self.kinds[stmt.name.uid] = self.kinds[stmt.window.buf.uid]
+                uid, window = stmt.name.uid, self.window(stmt.window)
+                self.kinds[uid] = self.kinds[stmt.window.buf.uid]
+                return lambda values: operator.setitem(values, uid, window(values))
             case q.Pass():
-                pass
+                return lambda values: None
 
-    def place(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> Any:
-        array, at = self.values[buf.uid], tuple(map(self.index, idx))
-        inside = all(0 <= i < n for i, n in zip(at, array.shape, strict=True))
-        assert inside, f"{buf.name}{list(at)} is outside {array.shape}"
-        return array[(*at, ...)]
+    def write(self, stmt: q.Assign | q.Reduce) -> Code:
+        kind, arithmetic = self.kinds[stmt.buf.uid], self.arithmetic
+        place, new = self.place(stmt.buf, stmt.idx), self.stored(stmt.rhs, kind)
 
-    def window(self, window: q.Window) -> Any:
-        array = self.values[window.buf.uid]
-        selection: list[int | slice] = []
-        for access, n in zip(window.idx, array.shape, strict=True):
-            if isinstance(access, q.Interval):
-                lo, hi = self.index(access.lo), self.index(access.hi)
-                assert 0 <= lo <= hi <= n, f"{window.buf.name}[{lo}:{hi}] is outside {n}"
-                selection.append(slice(lo, hi))
-            else:
-                point = self.index(access)
-                assert 0 <= point < n, f"{window.buf.name}[{point}] is outside {n}"
-                selection.append(point)
-        return array[(*selection, ...)]
+        def assign(values: Values) -> None:
+            array, at = place(values)
+            array[at] = new(values)
 
-    def index(self, value: q.Affine) -> int:
-        return q.evaluate_affine(value, self.atom)
+        def add(values: Values) -> None:
+            array, at = place(values)
+            added = new(values)
+            total = arithmetic.binary("+", array.item(*at), added, kind)
+            array[at] = arithmetic.converted(total, kind, kind)
 
-    def atom(self, atom: q.Atom) -> int:
+        return add if isinstance(stmt, q.Reduce) else assign
+
+    def loop(self, stmt: q.For) -> Code:
+        uid, parallel = stmt.iter.uid, stmt.parallel
+        lo, hi, body = self.index(stmt.lo), self.index(stmt.hi), self.block(stmt.body)
+
+        def run(values: Values) -> None:
+            turns = range(lo(values), hi(values))
+            # Iterations of a parallel loop may run in any order.
+            for values[uid] in reversed(turns) if parallel else turns:
+                body(values)
+
+        return run
+
+    def place(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> Code:
+        """Gives an array and the indices of an element, which is inside of it."""
+        uid, indices = buf.uid, [*map(self.index, idx)]
+
+        def place(values: Values) -> tuple[Any, tuple[int, ...]]:
+            array = values[uid]
+            at = tuple([index(values) for index in indices])
+            for i, n in zip(at, array.shape, strict=True):
+                assert 0 <= i < n, f"{buf.name}{list(at)} is outside {array.shape}"
+            return array, at
+
+        return place
+
+    def window(self, window: q.Window) -> Code:
+        uid, name = window.buf.uid, window.buf.name
+        accesses = [
+            (self.index(each.lo), self.index(each.hi))
+            if isinstance(each, q.Interval)
+            else (self.index(each), None)
+            for each in window.idx
+        ]
+
+        def made(values: Values) -> Any:
+            array = values[uid]
+            selection: list[int | slice] = []
+            for (first, last), n in zip(accesses, array.shape, strict=True):
+                lo = first(values)
+                if last is None:
+                    assert 0 <= lo < n, f"{name}[{lo}] is outside {n}"
+                    selection.append(lo)
+                else:
+                    hi = last(values)
+                    assert 0 <= lo <= hi <= n, f"{name}[{lo}:{hi}] is outside {n}"
+                    selection.append(slice(lo, hi))
+            return array[(*selection, ...)]
+
+        return made
+
+    def index(self, value: q.Affine) -> Code:
+        const, parts = value.const, [(self.atom(atom), times) for atom, times in value.terms]
+        if not parts:
+            return lambda values: const
+        if len(parts) > 1:
+            return lambda values: const + sum([times * part(values) for part, times in parts])
+        ((part, times),) = parts
+        return part if (const, times) == (0, 1) else lambda values: const + times * part(values)
+
+    def atom(self, atom: q.Atom) -> Code:
         match atom:
+            case q.FloorDiv():
+                num, den = self.index(atom.num), atom.den
+                return lambda values: num(values) // den
+            case q.Mod():
+                num, den = self.index(atom.num), atom.den
+                return lambda values: num(values) % den
             case q.StrideOf():
-                array = self.values[atom.buf.uid]
-                return int(array.strides[atom.dim] // array.itemsize)
+                uid, dim = atom.buf.uid, atom.dim
+                return lambda values: values[uid].strides[dim] // values[uid].itemsize
             case q.ConfigField():
-                return int(self.configs[atom.config, atom.field])
+                field = atom.config, atom.field
+                return lambda values: int(self.configs[field])
             case q.Var():
-                return int(self.values[atom.uid])
-            case _:
-                raise AssertionError(atom)
+                return operator.itemgetter(atom.uid)
 
-    def stored(self, expr: q.Expr, kind: str) -> Any:
+    def stored(self, expr: q.Expr, kind: str) -> Code:
         """The value of a data expression as an element of type `kind`: computed in the type of
         what is read, and then converted."""
         own = kind
@@ -239,38 +325,54 @@ class _Frame:
                 own = self.kinds[node.buf.uid]
             elif isinstance(node, q.ReadConfig) and node.type != "bool":
                 own = _known(node.type)
-        return self.arithmetic.converted(self.value(expr, own), own, kind)
+        value, converted = self.value(expr, own), self.arithmetic.converted
+        return lambda values: converted(value(values), own, kind)
 
-    def value(self, expr: q.Expr, kind: str = "", whole: bool = False) -> Any:
+    def value(self, expr: q.Expr, kind: str = "", whole: bool = False) -> Code:
         """Value of an expression, of data of type `kind` or of control; arguments of calls
         (`whole`) stay arrays where they are."""
         match expr:
             case q.Affine():
                 return self.index(expr)
             case q.Const():
-                return self.arithmetic.constant(expr.value, kind) if kind else expr.value
+                const = self.arithmetic.constant(expr.value, kind) if kind else expr.value
+                return lambda values: const
             case q.Read():
-                held = self.values[expr.buf.uid]
-                if not isinstance(held, np.ndarray):
-                    return held
-                if whole and len(expr.idx) in (0, held.ndim):
-                    return self.place(expr.buf, expr.idx) if expr.idx else held
-                return self.place(expr.buf, expr.idx).item()
+                return self.read(expr, whole)
             case q.USub():
                 value = self.value(expr.arg, kind)
-                return -value
+                return lambda values: -value(values)
             case q.BinOp():
-                left, right = self.value(expr.lhs, kind), self.value(expr.rhs, kind)
-                if kind:
-                    return self.arithmetic.binary(expr.op, left, right, kind)
-                return COMPARED[expr.op](left, right)
+                op, left, right = expr.op, self.value(expr.lhs, kind), self.value(expr.rhs, kind)
+                if not kind:
+                    compared = COMPARED[op]
+                    return lambda values: compared(left(values), right(values))
+                binary = self.arithmetic.binary
+                return lambda values: binary(op, left(values), right(values), kind)
             case q.Extern():
-                args = [self.value(arg, kind) for arg in expr.args]
-                return self.arithmetic.extern(expr.name, args, kind)
+                name, args = expr.name, [self.value(arg, kind) for arg in expr.args]
+                extern = self.arithmetic.extern
+                return lambda values: extern(name, [arg(values) for arg in args], kind)
             case q.Window():
                 return self.window(expr)
             case q.ReadConfig():
-                return self.configs[expr.config, expr.field]
+                field = expr.config, expr.field
+                return lambda values: self.configs[field]
+
+    def read(self, read: q.Read, whole: bool) -> Code:
+        uid, place = read.buf.uid, self.place(read.buf, read.idx)
+        if not read.idx and whole:
+            return operator.itemgetter(uid)
+
+        def scalar(values: Values) -> Any:
+            held = values[uid]
+            return held.item() if isinstance(held, np.ndarray) else held
+
+        def element(values: Values) -> Any:
+            array, at = place(values)
+            return array[(*at, ...)] if whole else array.item(*at)
+
+        return element if read.idx else scalar
 
 
 def _known(kind: str) -> str:

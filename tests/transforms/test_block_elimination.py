@@ -53,7 +53,7 @@ def test_in_registers_too(name: str, tmp_path: Path) -> None:
     target = replace(TARGET, vector_bits=256, vector_registers=32)
     (procedure, *_) = blocked(name)
     ast = mirror(procedure)
-    (rewrite, *_) = (each for each in BLOCK.rewrites(ast, target) if each.arg("edges"))
+    rewrite = next(each for each in BLOCK.rewrites(ast, target) if each.arg("edges"))
     end = apply(procedure, ast, rewrite)
     kept = [s for s in q.walk(mirror(end).body) if isinstance(s, q.Alloc) and register_kind(s.mem)]
     assert kept

@@ -102,8 +102,7 @@ def test_every_block_solves_for_the_same(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.normal
-@pytest.mark.parametrize("bits", [128, 512])
-@pytest.mark.parametrize("name", ["lu", "cholesky"])
+@pytest.mark.parametrize(("name", "bits"), [("lu", 512), ("cholesky", 128)])
 def test_in_registers_too(name: str, bits: int, tmp_path: Path) -> None:
     """With masked instructions, where this processor has them."""
     flags = ["-O1", *(["-march=x86-64-v4"] if runs_here(["-march=x86-64-v4"]) else [])]

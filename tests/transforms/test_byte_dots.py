@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,12 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
-from schedsearch.core.records import Target
+from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.build.host import cpu_identity
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.operators import byte_dots
 from schedsearch.transforms.registry import apply, select
 from transforms.helpers import TARGET, source
 from transforms.native import Library
@@ -42,11 +42,11 @@ def target(lanes: int, *features: str) -> Target:
     return replace(TARGET, vector_bits=32 * lanes, vector_registers=registers, features=features)
 
 
-def library(results: Sequence[Any], folder: Path, lanes: int) -> Library:
+def library(codes: Sequence[GeneratedC], folder: Path, lanes: int) -> Library:
     """Compiled for registers of so many lanes; 0: without VNNI."""
     if lanes and FEATURES[lanes] not in cpu_identity()[1]:
         pytest.skip(f"this CPU has no {FEATURES[lanes]}")
-    return Library([generate_c(result) for result in results], folder, FLAGS[lanes])
+    return Library(codes, folder, FLAGS[lanes])
 
 
 def proposed(procedure: Any, machine: Target) -> list[Rewrite]:
@@ -55,13 +55,15 @@ def proposed(procedure: Any, machine: Target) -> list[Rewrite]:
     return [rewrite for rewrite in rewrites if dict(rewrite.args).get("bytes")]
 
 
-def blocks(procedure: Any, lanes: int) -> list[Any]:
+@cache
+def blocks(name: str, lanes: int) -> list[GeneratedC]:
+    procedure = SOURCE.procs[name]
     machine = target(lanes, FEATURES[lanes])
     rewrites, [of_all] = proposed(procedure, machine), ALL.rewrites(mirror(procedure), machine)
     assert rewrites
     assert dict(of_all.args)["bytes"] is True
     rewrites.append(of_all)
-    return [apply(procedure, mirror(procedure), rewrite) for rewrite in rewrites]
+    return [generate_c(apply(procedure, mirror(procedure), rewrite)) for rewrite in rewrites]
 
 
 def data(ast: q.Proc, sizes: Mapping[str, int], kind: str) -> list[Any]:
@@ -115,11 +117,11 @@ SIZES = [
 ]
 
 
-def differ(name: str, results: Sequence[Any], compiled: Library) -> list[tuple[Any, ...]]:
+def differ(name: str, compiled: Library) -> list[tuple[Any, ...]]:
     """Sizes, data, and the number of a result that is not what the procedure means."""
     ast, found = mirror(SOURCE.procs[name]), []
     for sizes, kind in product(SIZES if name == "any_size" else [{}], DATA):
-        for number in range(len(results)):
+        for number in range(len(compiled.functions)):
             args = data(ast, sizes, kind)
             right = wanted(name, args)
             compiled.call(number, ast, args)
@@ -139,9 +141,9 @@ def differ(name: str, results: Sequence[Any], compiled: Library) -> list[tuple[A
 )
 def test_sums_are_exact(name: str, lanes: int, tmp_path: Path) -> None:
     """With VNNI of either register, and without."""
-    results = blocks(SOURCE.procs[name], lanes or 16)
-    assert all("_dots_" in str(result) for result in results)
-    assert not differ(name, results, library(results, tmp_path, lanes))
+    codes = blocks(name, lanes or 16)
+    assert all("_dots_" in code.source for code in codes)
+    assert not differ(name, library(codes, tmp_path, lanes))
 
 
 FAULTS = {
@@ -158,23 +160,11 @@ FAULTS = {
 
 @pytest.mark.normal
 @pytest.mark.parametrize("fault", FAULTS)
-def test_planted_faults_are_found(
-    fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    c_function, (old, new) = byte_dots.c_function, FAULTS[fault]
-
-    def planted(dots: byte_dots.ByteDots) -> str:
-        text = c_function(dots)
-        assert old in text
-        return text.replace(old, new)
-
-    monkeypatch.setattr(byte_dots, "c_function", planted)
-    byte_dots.dots_instruction.cache_clear()
-    try:
-        results = blocks(SOURCE.procs["product"], 16)[:1]
-        assert differ("product", results, library(results, tmp_path, 16))
-    finally:
-        byte_dots.dots_instruction.cache_clear()
+def test_planted_faults_are_found(fault: str, tmp_path: Path) -> None:
+    code, (old, new) = blocks("product", 16)[0], FAULTS[fault]
+    assert old in code.source
+    planted = replace(code, source=code.source.replace(old, new))
+    assert differ("product", library([planted], tmp_path, 16))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
+@cache
 def changed(name: str) -> tuple[Rewrite, State]:
     original = PROCEDURES[name]
     [rewrite] = CHANGE.rewrites(mirror(original), TARGET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ SIZES = {
 }
 
 
+@cache
 def cut(name: str) -> tuple[Trace, State]:
     return only(CUT, PROCEDURES[name])
 

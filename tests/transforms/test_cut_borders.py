@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ SIZES = {
 }
 
 
+@cache
 def cut(name: str) -> tuple[Trace, State]:
     return only(CUT, PROCEDURES[name])
 

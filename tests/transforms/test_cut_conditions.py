@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -37,8 +37,10 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
-def cut(procedure: Any) -> list[tuple[Trace, State]]:
+@cache
+def cut(name: str) -> list[tuple[Trace, State]]:
     """What is made of a procedure, one loop after the other."""
+    procedure = PROCEDURES[name]
     found = [(Trace(), State(procedure, mirror(procedure)))]
     while rewrite := next(CUT.rewrites(found[-1][1].ast, TARGET), None):
         trace, state = found[-1]
@@ -51,7 +53,7 @@ def cut(procedure: Any) -> list[tuple[Trace, State]]:
 @pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
-    states = cut(PROCEDURES[name])
+    states = cut(name)
     assert_same_meaning(PROCEDURES[name], states, SIZES[name], tmp_path)
 
 
@@ -64,7 +66,7 @@ def conditions(proc: q.Proc) -> list[q.If]:
 
 @pytest.mark.parametrize("name", sorted(SIZES.keys() - {"box"}))
 def test_no_condition_is_left(name: str) -> None:
-    _, state = cut(PROCEDURES[name])[-1]
+    _, state = cut(name)[-1]
     assert not conditions(state.ast)
     sizes = {"n": 500, "m": 100, "w": 30}
     assert log_cost(state.ast, TARGET, sizes) <= log_cost(mirror(PROCEDURES[name]), TARGET, sizes)
@@ -82,7 +84,7 @@ def test_no_condition_is_left(name: str) -> None:
     ],
 )
 def test_where_it_is_cut(name: str, ends: list[str]) -> None:
-    _, state = cut(PROCEDURES[name])[-1]
+    _, state = cut(name)[-1]
     text = show_proc(state.ast)
     for each in ends:
         low, high = each.split(":")
@@ -90,7 +92,7 @@ def test_where_it_is_cut(name: str, ends: list[str]) -> None:
 
 
 def test_copies_for_other_sizes_have_an_end() -> None:
-    found = cut(PROCEDURES["box"])
+    found = cut("box")
     assert len(found) <= 4
     _, state = found[-1]
     assert "for j in seq(0, -c + d)" in show_proc(state.ast)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
+@cache
 def cut(name: str, fp: FloatingPoint = FloatingPoint.FAST) -> tuple[Trace, State]:
     before = PROCEDURES[name]
     [window, *_] = windows(mirror(before))

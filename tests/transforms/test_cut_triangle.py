@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
+@cache
 def cut(name: str) -> list[tuple[Trace, State]]:
     original = PROCEDURES[name]
     ast = mirror(original)
@@ -66,6 +68,7 @@ def test_proposes_nothing_where_there_is_no_triangle(name: str) -> None:
     assert not list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))
 
 
+@cache
 def blocks_after_cut(name: str) -> list[tuple[Trace, State]]:
     """Rows of a triangle shorter than two registers are refused."""
     trace, state = cut(name)[0]

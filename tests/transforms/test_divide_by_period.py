@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ SIZES = {
 }
 
 
+@cache
 def divided(name: str) -> list[tuple[Trace, State]]:
     """Every step, until no loop has a period."""
     found = [(Trace(), State(PROCEDURES[name], mirror(PROCEDURES[name])))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,7 @@ SUMS = {
 }
 
 
+@cache
 def factored(name: str) -> list[tuple[Trace, State]]:
     """The procedure after each factorisation in turn."""
     procedure, trace = PROCEDURES[name], Trace()

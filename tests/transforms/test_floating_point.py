@@ -178,6 +178,7 @@ def test_reassociate_changes_only_how_sums_round(tmp_path: Path) -> None:
     assert differing(known(REASSOCIATE), flags, tmp_path, SUMS_ALIKE) == []
 
 
+@cache
 def rewritten(name: str, transform: str, path: tuple[int, ...] = ()) -> Schedule:
     """By the first rewrite of this transform (at or below `path`), under no contract."""
     procedure = SOURCE.procs[name]

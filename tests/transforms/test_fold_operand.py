@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ SIZES = {
 }
 
 
+@cache
 def folded(name: str, fp: FloatingPoint = FloatingPoint.FAST) -> list[tuple[Trace, State]]:
     original = PROCEDURES[name]
     ast = mirror(original)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def wide(bits: int) -> Target:
     return replace(TARGET, vector_bits=bits)
 
 
+@cache
 def forms(name: str, transform: str, target: Target) -> list[tuple[Any, Any]]:
     original = PROCEDURES[name]
     meaning = mirror(original)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
+@cache
 def hoisted(name: str) -> list[tuple[Trace, State]]:
     """One temporary after the other, until none is left to move."""
     procedure, trace = PROCEDURES[name], Trace()

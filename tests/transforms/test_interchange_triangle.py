@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ ALL = select(None)
 (INTERCHANGE,) = select(["interchange_triangle"])
 
 
+@cache
 def interchanged(name: str) -> tuple[Rewrite, State]:
     original = PROCEDURES[name]
     (rewrite,) = INTERCHANGE.rewrites(mirror(original), TARGET)

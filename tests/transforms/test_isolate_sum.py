@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ SIZES = {
 }
 
 
+@cache
 def isolated(name: str, **args: int) -> tuple[Trace, State]:
     found = ISOLATE.rewrites(mirror(PROCEDURES[name]), TARGET)
     [rewrite] = [each for each in found if each.args == tuple(args.items())]

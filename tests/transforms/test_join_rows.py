@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def with_chains(rewrite: Rewrite, chains: int) -> Rewrite:
     return replace(rewrite, args=tuple(sorted({**dict(rewrite.args), "chains": chains}.items())))
 
 
+@cache
 def code_of(name: str, rewrite: Rewrite) -> GeneratedC:
     return generate_c(apply(PROCEDURES[name], mirror(PROCEDURES[name]), rewrite))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
+@cache
 def planar(name: str, *transforms: str) -> list[tuple[Trace, State]]:
     """What each of the transforms makes of it, one after the other, wherever it applies."""
     found = [(Trace(), State(PROCEDURES[name], mirror(PROCEDURES[name])))]

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.keys import digest
 from schedsearch.core.text import canonical_text, show_proc
 from schedsearch.transforms.exo.canonical import canonical
@@ -132,7 +133,7 @@ def test_every_kind_of_node() -> None:
         *(q.Affine, q.Var, q.FloorDiv, q.Mod, q.StrideOf, q.ConfigField, q.Const, q.Read),
         *(q.USub, q.BinOp, q.Extern, q.Interval, q.Window, q.ReadConfig),
     }
-    assert {arg.type for arg in ast.args} == {*q.SCALAR_TYPES, *q.CONTROL_TYPES} - {"int"}
+    assert {arg.type for arg in ast.args} == {*ELEMENT_TYPES, *q.CONTROL_TYPES} - {"int"}
     (call, store) = [stmt for stmt in stmts if isinstance(stmt, q.Call)]
     assert store.proc.instr == "{dst_data} = {value};"
     assert call.proc.instr is None

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ CASES: list[tuple[str, str, dict[str, int]]] = [
 ]
 
 
+@cache
 def scheduled(name: str, transform: str) -> Any:
     """After the transform's first proposal; loops are brought to the order it wants first."""
     procedure = PROCEDURES[name]

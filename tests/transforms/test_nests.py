@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
+@cache
 def accepted(name: str, *transforms: str, target: Any = TARGET) -> list[tuple[Trace, State]]:
     """What the transforms propose for a procedure and Exo accepts."""
     original = PROCEDURES[name]

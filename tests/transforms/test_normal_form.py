@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
+@cache
 def way(name: str, target: Target = WIDE) -> list[tuple[Trace, State]]:
     """The procedure and what each rewrite of the normal form makes of it, in their order."""
     procedure = PROCEDURES[name]

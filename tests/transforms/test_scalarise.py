@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ REFUSED = sorted(name for name in PROCEDURES if name.startswith("no_"))
 NAMES = sorted(set(PROCEDURES) - set(REFUSED))
 
 
+@cache
 def scalarised(name: str) -> list[tuple[Trace, State]]:
     procedure = PROCEDURES[name]
     ast = mirror(procedure)

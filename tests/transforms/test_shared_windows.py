@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ SIZES = {
 }
 
 
+@cache
 def shared(name: str) -> list[tuple[Trace, State]]:
     """The procedure after each window in turn."""
     procedure, trace = PROCEDURES[name], Trace()

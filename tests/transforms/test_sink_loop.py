@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ SIZES = {
 }
 
 
+@cache
 def sunk(name: str) -> tuple[Trace, State]:
     return only(SINK, PROCEDURES[name])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,7 @@ def test_every_chain_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], found, SIZES[name], tmp_path)
 
 
+@cache
 def accepted(name: str, transform: str) -> dict[Rewrite, q.Proc]:
     ast = mirror(PROCEDURES[name])
     (chosen,) = select([transform])

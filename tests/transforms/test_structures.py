@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ BITS = {"baseline": 128, "avx2": 256, "avx512": 512}
 SIZES = [{"n": n, "h": 2, "w": n} for n in (1, 3, 7, 16, 37)]
 
 
+@cache
 def in_registers(name: str, bits: int) -> object:
     """The procedure with its problems in vector registers."""
     procedure = PROCEDURES[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
+@cache
 def turned(name: str) -> tuple[Rewrite, State]:
     original = PROCEDURES[name]
     rewrite = next(iter(TURN.rewrites(mirror(original), TARGET)))

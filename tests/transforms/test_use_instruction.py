@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ def proposals(name: str) -> list[Rewrite]:
     return list(USE.rewrites(mirror(SOURCE.procs[name]), TARGET))
 
 
+@cache
 def instructed(name: str) -> tuple[Any, list[Rewrite]]:
     """The procedure after every proposal, those of later statements first."""
     procedure = SOURCE.procs[name]

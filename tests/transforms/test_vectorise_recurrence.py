@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ def wrong(name: str, codes: list[GeneratedC], flags: list[str], folder: Path) ->
     return differing(mirror(PROCEDURES[name]), codes, flags, folder, sizes, 1e-5)
 
 
+@cache
 def code_of(name: str, rewrite: Rewrite) -> GeneratedC:
     return generate_c(apply(PROCEDURES[name], mirror(PROCEDURES[name]), rewrite))
 

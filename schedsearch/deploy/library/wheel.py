@@ -133,7 +133,7 @@ def write_wheel(name: str, version: str, procs: Sequence[Packed], library: Path,
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     tag = f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
     files: dict[str, bytes] = {
-        f"{name}/__init__.py": _init(name, version, procs).encode(),
+        f"{name}/__init__.py": _init(version, procs).encode(),
         f"{name}/_kernels.py": _kernels(name, procs).encode(),
         f"{name}/__init__.pyi": _stub(procs).encode(),
         f"{name}/py.typed": b"",
@@ -162,7 +162,7 @@ def write_wheel(name: str, version: str, procs: Sequence[Packed], library: Path,
     return wheel
 
 
-def _init(name: str, version: str, procs: Sequence[Packed]) -> str:
+def _init(version: str, procs: Sequence[Packed]) -> str:
     own = [proc.name for proc in procs]
     return Template(_INIT).substitute(
         version=version,

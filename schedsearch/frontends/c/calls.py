@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -48,9 +49,9 @@ class Calls(Truths):
         self.before: list[graph.Statement] = []
         """What has to be computed before the statement that is translated."""
 
+    @abstractmethod
     def block(self, node: Any) -> list[graph.Statement]:
         """The statements of a block, or of a statement in the place of one."""
-        raise NotImplementedError
 
     def call(self, node: c_ast.FuncCall) -> Operand:
         name = node.name.name if isinstance(node.name, c_ast.ID) else "pointer to a function"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ class File:
     """What declares each type, enumerator and variable, in order."""
 
 
-class Scopes(Knowledge):
+class Scopes(Knowledge, ABC):
     """Variables of the blocks around, of the function, and of its file."""
 
     def __init__(self, file: File) -> None:
@@ -37,13 +38,13 @@ class Scopes(Knowledge):
         self.scopes: list[dict[str, Symbol]] = [{}]
         self.numbers: Known = {}
 
+    @abstractmethod
     def expr(self, node: Any) -> Operand:
         """The value of an expression. Raises UserError for what kernels do not have."""
-        raise NotImplementedError
 
+    @abstractmethod
     def converted(self, operand: Operand, kind: CType, node: Any) -> Operand:
         """As by a cast or an assignment."""
-        raise NotImplementedError
 
     def named(self, name: str) -> Symbol | None:
         """A variable of the function."""

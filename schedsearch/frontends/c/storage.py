@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,9 +29,9 @@ SMALL = (c_types.BOOL, c_types.SCHAR, c_types.UCHAR, c_types.SHORT, c_types.USHO
 class Storage(Expressions):
     """Declarations."""
 
+    @abstractmethod
     def split(self, make: Callable[[], Block], node: Any) -> Block:
         """Statements; two versions of them if an expression depends on a condition on places."""
-        raise NotImplementedError
 
     def declared(self, decl: c_ast.Decl) -> tuple[list[Any], CType]:
         try:

@@ -71,11 +71,6 @@ Held = Mapping[str, Any]
 _Value = Callable[[Held], Any]
 
 
-def run(of: Equations, arrays: Held, known: Known) -> None:
-    """All equations; results are written into their arrays."""
-    planned(of, known)(arrays)
-
-
 def planned(of: Equations, known: Known) -> Callable[[Held], None]:
     """All equations at some sizes, for arrays in C order. Raises ValueError if an index would be
     outside of an array."""

@@ -104,7 +104,7 @@ def understood(
         text.refuse(s.Place(1, 1), "no equation", "nothing would be computed", "write one")
     ranks = _ranks(equations, work)
     meant = tuple(_meant(each, ranks, work) for each in equations)
-    _check_given(work, ranks, equations)
+    _check_given(work, equations)
     return _whole(name, statements, meant, work)
 
 
@@ -436,7 +436,7 @@ def _summands(expr: s.Expr, negative: bool = False) -> Iterator[s.Expr]:
 # -- the whole program -----------------------------------------------------------------------------
 
 
-def _check_given(work: _Reading, ranks: Mapping[str, int], equations: Sequence[s.Equation]) -> None:
+def _check_given(work: _Reading, equations: Sequence[s.Equation]) -> None:
     used = {access.name for each in equations for access in s.accesses(each.value)}
     used |= {each.target.name for each in equations}
     used |= {name for each in equations for name in _index_names(each, work)}

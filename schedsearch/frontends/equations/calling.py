@@ -110,11 +110,6 @@ def evaluated(value: q.Affine, known: Known) -> int:
     return q.evaluate_affine(value, lambda atom: known[atom])  # type: ignore[index]
 
 
-def allocated(of: Equations, known: Known) -> dict[str, Any]:
-    """Arrays for results that are not given."""
-    return {name: np.empty(*made) for name, made in results(of, known).items()}
-
-
 def results(of: Equations, known: Known) -> dict[str, tuple[list[int], Any]]:
     """Shapes and types of results that are not given."""
     return {

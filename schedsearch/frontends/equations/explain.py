@@ -30,7 +30,7 @@ def as_json(of: Equations, lowered: Lowered) -> dict[str, Any]:
             _array(of, name) | {"file": str(of.sources[name]) if name in of.sources else None}
             for name in of.inputs
         ],
-        "equations": [_equation(of, each) for each in of.meant],
+        "equations": [*map(_equation, of.meant)],
         "temporaries": [_array(of, name) for name in of.temporaries],
         "sinks": [
             _array(of, name) | {"file": str(of.sinks[name]) if name in of.sinks else None}
@@ -43,7 +43,7 @@ def _array(of: Equations, name: str) -> dict[str, Any]:
     return {"name": name, "type": of.kinds[name], "shape": [show(n) for n in of.shapes[name]]}
 
 
-def _equation(of: Equations, meant: Meant) -> dict[str, Any]:
+def _equation(meant: Meant) -> dict[str, Any]:
     equation = meant.equation
     return {
         "line": equation.place.line,

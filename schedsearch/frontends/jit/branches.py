@@ -138,8 +138,8 @@ class Branch:
     def _joined(self, name: str, one: Any, other: Any) -> Any:
         if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
             return tuple(
-                a if unchanged(a, b) else self._joined_at(name, a, b, n)
-                for n, (a, b) in enumerate(zip(one, other, strict=True))
+                a if unchanged(a, b) else self._joined_at(name, a, b)
+                for a, b in zip(one, other, strict=True)
             )
         if isinstance(self.test, Mask) and self.test.index is None:
             if isinstance(one, Data) and isinstance(other, Data):
@@ -151,7 +151,7 @@ class Branch:
         nodes = [each.get(name) for each in self.nodes]
         return self._stored(name, (one, other), nodes)
 
-    def _joined_at(self, name: str, one: Any, other: Any, n: int) -> Any:
+    def _joined_at(self, name: str, one: Any, other: Any) -> Any:
         if isinstance(self.test, Mask) and self.test.index is None:
             return self._joined(name, one, other)
         if any(isinstance(each, Data) for each in (one, other)):

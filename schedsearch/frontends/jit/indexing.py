@@ -190,7 +190,7 @@ def assign(
     add = how in ("add", "subtract") and value.type == target.type
     source = operand(builder, other if add else value)
     if isinstance(source, Data) and source.ndim > len(shape):
-        source = _without_leading(builder, source, len(shape))
+        source = _without_leading(source, len(shape))
     node = as_node(builder, source, target.type)
     if add and how == "subtract":
         node = (
@@ -206,7 +206,7 @@ def operand_rank(value: Any) -> int:
     return value.ndim if isinstance(value, Data) else 0
 
 
-def _without_leading(builder: Builder, source: Data, rank: int) -> Data:
+def _without_leading(source: Data, rank: int) -> Data:
     """NumPy drops leading axes of length 1."""
     while source.ndim > rank:
         if source.lengths[0] != views.ONE:

@@ -75,7 +75,7 @@ def converted(builder: Builder, value: Any, dtype: Any, copy: Any = True) -> Any
     return Data.of(builder, node)
 
 
-def common_type(builder: Builder, values: Sequence[Any]) -> str:
+def common_type(values: Sequence[Any]) -> str:
     result = values[0]
     kinds = [np.dtype(k) if isinstance(k := kind_of(each), type) else k for each in values]
     del result
@@ -93,7 +93,7 @@ def concatenate(builder: Builder, given: Sequence[Any], axis: Any = 0) -> Data:
     for each in values:
         total = total + each.lengths[place]
     shape = (*values[0].lengths[:place], total, *values[0].lengths[place + 1 :])
-    made = Data(builder, builder.allocate("t", common_type(builder, values), shape))
+    made = Data(builder, builder.allocate("t", common_type(values), shape))
     start = q.Affine()
     for each in values:
         n = each.lengths[place]
@@ -119,7 +119,7 @@ def stack(builder: Builder, given: Sequence[Any], axis: Any = 0) -> Data:
         each if isinstance(each, Data) else Data.of(builder, as_node(builder, each, "f64"))
         for each in values
     ]
-    kind = common_type(builder, values)
+    kind = common_type(values)
     rank = datas[0].ndim + 1
     place = views.axis_of(rank, int(axis))
     own = datas[0].lengths

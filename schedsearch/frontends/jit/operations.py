@@ -548,7 +548,7 @@ def reduce(
     return Data.of(builder, found)
 
 
-def number_of(builder: Builder, data: Data, axes: Sequence[int]) -> Any:
+def number_of(data: Data, axes: Sequence[int]) -> Any:
     """How many elements are along axes."""
     total: Any = 1
     for each in axes:
@@ -569,7 +569,7 @@ def mean(
     if dtype is None and data.type not in ("f32", "f64"):
         dtype = np.float64
     total = reduce(builder, "sum", data, axis, dtype, keepdims)
-    count = number_of(builder, data, axes_of(builder, axis, data.ndim))
+    count = number_of(data, axes_of(builder, axis, data.ndim))
     return elementwise(builder, np.true_divide, (total, count))
 
 
@@ -585,7 +585,7 @@ def variance(
     middle = mean(builder, data, axis, dtype, True)
     away = elementwise(builder, np.subtract, (data, middle))
     total = reduce(builder, "sum", away * away, axis, dtype, keepdims)
-    count = number_of(builder, data, axes_of(builder, axis, data.ndim))
+    count = number_of(data, axes_of(builder, axis, data.ndim))
     return elementwise(builder, np.true_divide, (total, count - ddof if ddof else count))
 
 

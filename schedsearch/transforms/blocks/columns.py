@@ -12,7 +12,7 @@ from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.contractions import LONG
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
-from schedsearch.transforms.blocks.reductions import used_again
+from schedsearch.transforms.blocks.reductions import kept_loops, used_again
 from schedsearch.transforms.blocks.terms import first_dim, in_one_type, moves, operand_of
 
 NEIGHBOURS = 8
@@ -50,8 +50,7 @@ def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns
     while around and around[0].iter not in used:
         around = around[1:]
     columns = next((x for x in around if moves(stmt.idx, x, len(stmt.idx) - 1)), None)
-    kept = {loop.iter for loop in around} & frozenset().union(*map(q.expr_vars, stmt.idx))
-    if columns is None or not used_again(stmt, kept, around):
+    if columns is None or not used_again(stmt, around):
         return None
     apart = [read for read in terms if columns.iter in q.expr_vars(read)]
     apart = [read for read in apart if with_gaps(read, around, {columns.iter})]
@@ -66,7 +65,7 @@ def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns
         moved = [read for read in terms if across.iter in q.expr_vars(read)]
         if not moved or any(operand_of(read, across) is None for read in moved):
             continue
-        turned = [kept, *map(q.expr_vars, moved)]
+        turned = [kept_loops(stmt, around), *map(q.expr_vars, moved)]
         copied = sum(_elements(variables, around) for variables in turned)
         if (across.extent or FULL) >= FULL and not {*moved} & {*apart} and copied <= gathered:
             return Columns(around, across, dim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from math import inf, prod
 from typing import Any
 
@@ -212,7 +212,7 @@ def best_block(
     def worth(found: tuple[q.For | None, Tile]) -> tuple[float, int, int, int]:
         rows, tile = found
         size = tile.rows * tile.registers
-        loads = _loads(nest, rows, tile.rows, tile.registers)
+        loads = _loads(nest, rows, tile, (nest.operand,))
         streams = 0 if often(rows, tile.rows) else tile.rows
         inside = len(rows.path) if held and rows is not None else 0
         return min(1.0, size / loads), size, streams, inside
@@ -278,25 +278,20 @@ def _inner(nest: ReductionNest, held: bool) -> int:
     return len(nest.reductions)
 
 
-def _loads(nest: ReductionNest, rows: q.For | None, tile_rows: int, tile_vectors: int) -> int:
-    """Vectors and scalars that a step of a tile loads for its `tile_rows * tile_vectors`
-    multiply-adds, of which a core does as many in the same time."""
-    others = [read for read in nest.operands if read != nest.operand]
-
-    def times(read: q.Read) -> int:
-        return tile_rows if rows is not None and rows.iter in q.expr_vars(read) else 1
-
-    return tile_vectors * times(nest.operand) + sum(map(times, others))
+def _loads(nest: ReductionNest, rows: q.For | None, tile: Tile, vectors: Collection[q.Read]) -> int:
+    """Registers and scalars that a step of a tile loads for its multiply-adds, of which a core
+    does as many in the same time. A row of `vectors` takes all registers of a row."""
+    loads = 0
+    for read in nest.operands:
+        again = tile.rows if rows is not None and rows.iter in q.expr_vars(read) else 1
+        loads += again * (tile.registers if read in vectors else 1)
+    return loads
 
 
 def _waits(nest: ReductionNest, rows: q.For | None, tile: Tile) -> bool:
     """Whether a tile loads a register for each that it adds to, or more."""
-    loads = 0
-    for read in nest.operands:
-        again = tile.rows if rows is not None and rows.iter in q.expr_vars(read) else 1
-        moving = nest.along.iter in q.expr_vars(read)
-        loads += again * (tile.registers if moving else 1)
-    return loads >= tile.rows * tile.registers
+    moving = [read for read in nest.operands if nest.along.iter in q.expr_vars(read)]
+    return _loads(nest, rows, tile, moving) >= tile.rows * tile.registers
 
 
 def _packable(nest: ReductionNest, rows: q.For | None, inner: int) -> bool:

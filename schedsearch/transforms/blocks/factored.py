@@ -108,14 +108,14 @@ def _own(stmt: q.Reduce, loops: tuple[q.For, ...]) -> bool:
     return stmt.buf in declared
 
 
-def factor(ast: q.Proc, found: Factored) -> Steps:
+def factor(found: Factored) -> Steps:
     """Sum the factors up first. If the sum gets an array, that is where the outermost of the loops
     was which it leaves, with a nest for it, and the rest behind."""
     yield from _innermost(found)
     path = found.stmt.path
     place, computed = path[: len(path) - len(found.summed)], found.computed
     for number in computed:
-        yield from _bind(ast, found, number, place)
+        yield from _bind(found, number, place)
         place = shifted(place, 2)
     yield from _summed_first(found, place)
     for _ in computed:
@@ -136,7 +136,7 @@ def _innermost(found: Factored) -> Steps:
         last[outer : outer + 2] = [False, True]
 
 
-def _bind(ast: q.Proc, found: Factored, number: int, place: q.Path) -> Steps:
+def _bind(found: Factored, number: int, place: q.Path) -> Steps:
     """Give a factor that is computed a name before the loop at `place`."""
     path = (*place, *(0,) * len(found.summed))
     factor, route = found.leaves[number]

@@ -3,7 +3,7 @@ register blocks need them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, prod
 
@@ -267,15 +267,23 @@ def _dense(proc: q.Proc, stmt: q.Assign | q.Reduce) -> bool:
     return plain.issuperset([stmt.buf, *(read.buf for read in reads(stmt.rhs))])
 
 
+def kept_loops(stmt: q.Assign | q.Reduce, loops: Iterable[q.For]) -> set[q.Var]:
+    """The variables of the loops that have other elements of the result in each iteration."""
+    indices = frozenset().union(*map(q.expr_vars, stmt.idx))
+    return {loop.iter for loop in loops if loop.iter in indices}
+
+
 def used_again(
     stmt: q.Assign | q.Reduce,
-    kept: set[q.Var],
     loops: Sequence[q.For],
+    kept: set[q.Var] | None = None,
     temporaries: Sequence[q.Alloc] = (),
 ) -> bool:
-    """Whether each of two operands is used for several elements of the result, which `kept` are:
-    of two arrays, or of rows that lie apart in one, not parts of one value. `temporaries` are other
-    values in each iteration of the loops around them."""
+    """Whether each of two operands is used for several elements of the result: of two arrays, or
+    of rows that lie apart in one, not parts of one value. `kept` are the loops along the result,
+    if they are not those of its indices. `temporaries` are other values in each iteration of the
+    loops around them."""
+    kept = kept_loops(stmt, loops) if kept is None else kept
     reduced = {loop.iter for loop in loops} - kept
     changing = {
         each.buf: {loop.iter for loop in loops if len(loop.path) < len(each.path)}

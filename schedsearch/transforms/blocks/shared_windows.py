@@ -114,7 +114,7 @@ def share(proc: q.Proc, found: WindowedSum) -> Steps:
     sum_of_part = factored(p.ast, part, within=most)
     if sum_of_part is None or len(sum_of_part.loops) != len(order) - len(sum_of_part.summed):
         raise RewriteError("rows share no part of their sums")
-    yield from factor(p.ast, sum_of_part)
+    yield from factor(sum_of_part)
     p = Cursors((yield None))
     most = shifted(most, 2)
     yield from p.do("reorder_loops", At(most))

@@ -31,7 +31,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.reductions import gaps, used_again
+from schedsearch.transforms.blocks.reductions import gaps, kept_loops, used_again
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Proposal, Steps
 from schedsearch.transforms.operators.outward import loops_around
@@ -80,8 +80,7 @@ def _window(proc: q.Proc, stmt: q.Reduce) -> _Window | None:
     indices = frozenset().union(*map(q.expr_vars, stmt.idx))
     while around and around[0].iter not in tested | indices:
         del around[0]
-    kept = {loop.iter for loop in around if loop.iter in indices}
-    if not used_again(stmt, kept, around):
+    if not used_again(stmt, around):
         return None  # no block would follow
     taps = tuple(loop for loop in around if loop.iter in tested - indices)
     if not taps or not all(tap.extent and tap.lo == q.Affine(0) for tap in taps):
@@ -95,6 +94,7 @@ def _window(proc: q.Proc, stmt: q.Reduce) -> _Window | None:
         cuts = _cuts(guards, around, values)
         if cuts is None or not all(_enough(cut, ranges) for cut in cuts):
             return None
+    kept = kept_loops(stmt, around)
     # Neither the taps nor tiles cut the loop over a batch, which moves nothing but the image.
     steady = [read for read in reads(stmt.rhs) if not q.expr_vars(read) & tested & kept]
     cut = (tested & kept).union(*map(q.expr_vars, steady))

@@ -78,6 +78,6 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
                 yield from share(ast, window)
                 return
         elif (found := factored(ast, stmt)) is not None:
-            yield from factor(ast, found)
+            yield from factor(found)
             return
     raise RewriteError("to sum some of its factors up first saves no operations")

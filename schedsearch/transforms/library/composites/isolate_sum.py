@@ -68,7 +68,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.reductions import gaps, used_again
+from schedsearch.transforms.blocks.reductions import gaps, kept_loops, used_again
 from schedsearch.transforms.blocks.terms import without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
@@ -187,7 +187,7 @@ def loops_wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
         outside = outside or any(isinstance(s, q.Alloc) and s.buf == stmt.buf for s in loop.body)
         if outside or loop.iter in indices:
             kept.add(loop.iter)
-        if len(kept) >= DIMENSIONS and used_again(stmt, kept, loops):
+        if len(kept) >= DIMENSIONS and used_again(stmt, loops, kept):
             return (*_tested(stmt, guard, around[number + 1 :]), *loops)
     return ()
 
@@ -223,19 +223,18 @@ def _continued(proc: q.Proc, stmt: q.Reduce) -> _Sum | None:
     local = [s.buf for loop in loops for s in loop.body if isinstance(s, q.Alloc)]
     while loops and loops[0].iter not in indices | used and not used & {*local}:
         del loops[0]
-    kept = {loop.iter for loop in loops if loop.iter in indices}
     after = [s for loop in loops for s in loop.body[int(stmt.path[len(loop.path)]) + 1 :]]
     assigned = [
         s.idx for s in q.walk(tuple(after)) if isinstance(s, q.Assign) and s.buf == stmt.buf
     ]
     others = bool(assigned) and stmt.idx not in assigned
-    if not others or len(kept) < DIMENSIONS:
+    if not others or len(kept_loops(stmt, loops)) < DIMENSIONS:
         return None
     temporaries = tuple(each for each in _in_the_way(stmt, tuple(loops)) if each.buf in used)
     ranges = bind_loops(ranges_of_args(proc), proc.body)
     if not _expandable(temporaries, tuple(loops), ranges):
         return None
-    worthwhile = used_again(stmt, kept, loops, temporaries)
+    worthwhile = used_again(stmt, loops, temporaries=temporaries)
     return _Sum(stmt, tuple(loops), False, temporaries) if worthwhile else None
 
 

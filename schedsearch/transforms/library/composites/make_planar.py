@@ -99,8 +99,7 @@ def _of_a_sum(proc: q.Proc, stmt: q.Stmt) -> _Interleaved | None:
     used = frozenset().union(*map(q.expr_vars, stmt.idx)) | q.expr_vars(stmt.rhs)
     loops = tuple(loop for loop in loops if loop.iter in used)
     columns = [loop for loop in loops if moves(stmt.idx, loop, len(stmt.idx) + COLUMNS)]
-    kept = {loop.iter for loop in loops if any(loop.iter in q.expr_vars(i) for i in stmt.idx)}
-    if not columns or not used_again(stmt, kept, loops):
+    if not columns or not used_again(stmt, loops):
         return None
     nest = loops[0]
     wanted = [stmt.buf]

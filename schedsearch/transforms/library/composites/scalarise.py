@@ -35,7 +35,7 @@ from schedsearch.core.element_types import PLAIN
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.blocks.reductions import used_again
+from schedsearch.transforms.blocks.reductions import kept_loops, used_again
 from schedsearch.transforms.blocks.terms import moves
 from schedsearch.transforms.library.composites import vectorise
 from schedsearch.transforms.operators.cursors import Cursors
@@ -191,12 +191,10 @@ def _gains(proc: q.Proc, loop: q.For, row: int) -> bool:
     local = {s.buf for s in q.walk(loop.body) if isinstance(s, q.Alloc)}
     rows = set[q.Var]()
     for stmt in _simple(loop):
-        used = frozenset().union(*map(q.expr_vars, stmt.idx))
-        kept = {each.iter for each in around if each.iter in used}
-        if isinstance(stmt, q.Reduce) and used_again(stmt, kept, around):
+        if isinstance(stmt, q.Reduce) and used_again(stmt, around):
             return False
         if stmt.buf not in local and stmt.buf not in structures:
-            rows |= kept - {loop.iter}
+            rows |= kept_loops(stmt, around) - {loop.iter}
     for (buf, idx), _ in chain.from_iterable(map(_used, _simple(loop))):
         if buf in structures:
             long = arrays[buf].shape[-1].const >= row

@@ -45,11 +45,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 def _contracts(proc: q.Proc, loop: q.For, stmt: q.Stmt) -> bool:
     """Whether it is a product in which all operands are used again: blocks do more for these."""
-    if not isinstance(stmt, q.Reduce):
-        return False
-    around = [*loops_at(proc, loop.path)]
-    kept = {each.iter for each in around} & frozenset().union(*map(q.expr_vars, stmt.idx))
-    return used_again(stmt, kept, around)
+    return isinstance(stmt, q.Reduce) and used_again(stmt, [*loops_at(proc, loop.path)])
 
 
 def _sums(proc: q.Proc, loop: q.For) -> list[Element]:

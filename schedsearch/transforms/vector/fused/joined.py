@@ -24,7 +24,7 @@ from schedsearch.transforms.vector.fused.operands import (
     renamed,
     scalar,
 )
-from schedsearch.transforms.vector.fused.recognise import MAX_LANES, statements
+from schedsearch.transforms.vector.fused.recognise import MAX_LANES, places_of, statements
 
 
 class Walk(Enum):
@@ -98,18 +98,9 @@ def fuse_rows(proc: q.Proc, loop: q.For, lanes: int, chains: int) -> Fused | Non
     if found is None or not 2 <= lanes <= MAX_LANES or lanes & (lanes - 1):
         return None
     simple, allocs = found
-    local = {alloc.buf for alloc in allocs}
-    places: dict[q.Var, list[Indices]] = {}
-    for stmt in simple:
-        for read in reads(stmt.rhs):
-            places.setdefault(read.buf, []).append(read.idx)
-        places.setdefault(stmt.buf, []).append(stmt.idx)
-    arrays = declared(proc)
-    buffers = [buf for buf in places if buf not in local]
-    if len({*buffers, *local}) < len(buffers) + len(allocs):
-        return None
+    arrays, places = declared(proc), places_of(simple, allocs)
     given: dict[q.Var, Given] = {}
-    for uid, buf in enumerate(buffers):
+    for uid, buf in enumerate(places):
         writes = [stmt for stmt in simple if stmt.buf == buf]
         used = ArrayAccesses(tuple(places[buf]), writes, inner, loop)
         made = _operand(uid, arrays[buf], used, inner.extent) if buf in arrays else None
@@ -118,7 +109,7 @@ def fuse_rows(proc: q.Proc, loop: q.For, lanes: int, chains: int) -> Fused | Non
         given[buf] = made
     for alloc in allocs:
         given[alloc.buf] = scalar(len(given))
-    operands = tuple(given[buf].operand for buf in buffers)
+    operands = tuple(given[buf].operand for buf in places)
     if not any(op.moves for op in operands):
         return None
     body = tuple(renamed(stmt, given) for stmt in inner.body)

@@ -80,7 +80,7 @@ class _JoinedFunction(Function):
         begun = [*self.begun(extremes)]
         lines = [f"static inline __attribute__((always_inline)) void {self.name}("]
         lines += [f"    {', '.join(self.params())})", "{"]
-        for line in (*self.of_columns(), *begun, *loops, *self.ended(extremes)):
+        for line in (*self.of_columns(), *begun, *loops, *self.ended()):
             lines.append(f"    {line}")
         lines.append("}")
         function = snippets.guarded(self.name, "\n".join(lines))
@@ -146,7 +146,7 @@ class _JoinedFunction(Function):
         _, *parts = self.c.address(buf, first).split(" + ")
         return "".join(f"{part} + " for part in parts)
 
-    def ended(self, extremes: list[q.Assign]) -> Iterator[str]:
+    def ended(self) -> Iterator[str]:
         """All that belongs to one column is joined."""
         row, lanes, chains = self.fused.row, self.fused.lanes, self.fused.chains
         rows = chains * lanes // row

@@ -78,18 +78,9 @@ def fuse(
     if in_turn and found_law is None:
         return None
     handed_on = found_law.buffers if found_law else frozenset()
-    locals_ = {alloc.buf for alloc in allocs}
-    places: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
-    for stmt in simple:
-        for read in reads(stmt.rhs):
-            places.setdefault(read.buf, []).append(read.idx)
-        places.setdefault(stmt.buf, []).append(stmt.idx)
-    arrays = declared(proc)
-    buffers = [buf for buf in places if buf not in locals_]
-    if len({*buffers, *locals_}) < len(buffers) + len(allocs):
-        return None
+    arrays, places = declared(proc), places_of(simple, allocs)
     given: dict[q.Var, Given] = {}
-    for uid, buf in enumerate(buffers):
+    for uid, buf in enumerate(places):
         accesses = ArrayAccesses(
             tuple(places[buf]),
             [s for s in simple if s.buf == buf],
@@ -104,7 +95,7 @@ def fuse(
     for alloc in allocs:
         given[alloc.buf] = scalar(len(given))
     body = tuple(renamed(stmt, given) for stmt in loop.body)
-    operands = tuple(given[buf].operand for buf in buffers)
+    operands = tuple(given[buf].operand for buf in places)
     fused = Fused(
         lanes, counted, operands, body, copies, counted and whole, chains, parts, recurrence=in_turn
     )
@@ -114,13 +105,24 @@ def fuse(
             return None
     if any(stmt.type == "f16" for stmt in reduced(fused)):
         return None  # each addition rounds to f16
-    if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
+    if fused.whole and not _has_lanes(proc, loop, fused, places):
         fused = replace(fused, whole=False)
         return _once(proc, loop, fused) if once else fused
     return replace(fused, empty=fused.whole and _starts_empty(proc, loop))
 
 
 Simple = q.Assign | q.Reduce
+
+
+def places_of(simple: list[Simple], allocs: list[q.Alloc]) -> dict[q.Var, list[Indices]]:
+    """Where statements access arrays, other than their own scalars."""
+    local = {alloc.buf for alloc in allocs}
+    places: dict[q.Var, list[Indices]] = {}
+    for stmt in simple:
+        for each in (*reads(stmt.rhs), stmt):
+            if each.buf not in local:
+                places.setdefault(each.buf, []).append(each.idx)
+    return places
 
 
 def statements(loop: q.For) -> tuple[list[Simple], list[q.Alloc]] | None:

@@ -144,36 +144,24 @@ def store(kind: str, lanes: int, count: int) -> Snippet:
 
 def partial_load(kind: str, lanes: int, count: int) -> Snippet:
     """The same of the first `n` structures; 0 for the others."""
-    vec, ctype, (whole, text) = (
-        set_name(kind, lanes),
-        ELEMENT_TYPES[kind].c,
-        load(kind, lanes, count),
-    )
-    body = [
-        f"{ctype} some[{lanes * count}] = {{0}};",
-        f"__builtin_memcpy(some, p, n * {count} * sizeof *p);",
-        f"{whole}(some, x);",
-    ]
-    params = f"{_params(kind, vec, 'const ')}, long n"
-    name, made = function(f"{vec}_load_{count}_n", "void", params, _lines(body))
-    return name, f"{text}\n{made}"
+    params, whole = _params(kind, set_name(kind, lanes), "const "), load(kind, lanes, count)
+    some = f"{ELEMENT_TYPES[kind].c} some[{lanes * count}] = {{0}};"
+    copy = f"__builtin_memcpy(some, p, n * {count} * sizeof *p);"
+    return _partial(whole, params, [some, copy, f"{whole[0]}(some, x);"])
 
 
 def partial_store(kind: str, lanes: int, count: int) -> Snippet:
     """The same of the first `n` structures."""
-    vec, ctype, (whole, text) = (
-        set_name(kind, lanes),
-        ELEMENT_TYPES[kind].c,
-        store(kind, lanes, count),
-    )
-    body = [
-        f"{ctype} some[{lanes * count}];",
-        f"{whole}(some, x);",
-        f"__builtin_memcpy(p, some, n * {count} * sizeof *p);",
-    ]
-    params = f"{_params(kind, f'const {vec}')}, long n"
-    name, made = function(f"{vec}_store_{count}_n", "void", params, _lines(body))
-    return name, f"{text}\n{made}"
+    params, whole = _params(kind, f"const {set_name(kind, lanes)}"), store(kind, lanes, count)
+    some = f"{ELEMENT_TYPES[kind].c} some[{lanes * count}];"
+    copy = f"__builtin_memcpy(p, some, n * {count} * sizeof *p);"
+    return _partial(whole, params, [some, f"{whole[0]}(some, x);", copy])
+
+
+def _partial(whole: Snippet, params: str, body: Sequence[str]) -> Snippet:
+    """By way of `some`, which has the place that whole registers take."""
+    name, made = function(f"{whole[0]}_n", "void", f"{params}, long n", _lines(body))
+    return name, f"{whole[1]}\n{made}"
 
 
 def _part(kind: str, lanes: int) -> int:
