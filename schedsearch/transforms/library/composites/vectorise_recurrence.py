@@ -11,8 +11,8 @@ for j in seq(0, n):
 For one assignment or reduction that is linear in the element before, or in the two before, by
 factors that are the same in all iterations: sweeps of Gauss-Seidel, filters, running sums. In the
 element before also by a factor of each iteration's own (gates, weights, back substitution of a
-tridiagonal system), or as a minimum or maximum of sums (alignments, edit distances, time warping,
-running maxima). Or for scalars that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed
+tridiagonal system), or as a minimum or maximum of sums (alignments, also with affine gaps, edit
+distances, time warping, running maxima, envelopes), also between limits (stores). Or for scalars that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed
 of them: the history of a filter in variables (`y2 = y1; y1 = y0`), its two states, or up to four
 that need each other, in scalars or arrays (rotations, trackers). All else of
 the expression is computed for a whole register first. Then each lane adds those below it times
