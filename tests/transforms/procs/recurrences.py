@@ -901,7 +901,7 @@ def store_that_grows(n: size, x: f32[n], y: f32[n + 1], k: f32):
 @proc
 def cells(n: size, x: f64[n], y: f64[n], s: f64):
     for j in seq(0, n):
-        s = relu(0.5 * s - 0.75)
+        s = relu(0.5 * s + 0.75)
         y[j] = s
 
 
