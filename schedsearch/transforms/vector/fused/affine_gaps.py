@@ -5,9 +5,10 @@ E[j] = max(E[j - 1] - extend, H[j - 1] - begin)
 H[j] = max(a[j], E[j])
 ```
 
-Two states need each other, and yet it is one recurrence: `H[j - 1]` is `max(a[j - 1], E[j - 1])`, so
-that `E[j]` is `max(E[j - 1] - extend, max(a[j - 1], E[j - 1]) - begin)`. That holds the state before
-twice, with two costs, of which the lower one decides. Loops may also be written so.
+Two states need each other, and yet it is one recurrence: as `H[j - 1]` is the larger one of
+`a[j - 1]` and `E[j - 1]`, `E[j]` is `max(E[j - 1] - extend, max(a[j - 1], E[j - 1]) - begin)`. That
+holds the state before twice, with two costs, of which the lower one decides. Loops may also be
+written so.
 """
 
 from __future__ import annotations

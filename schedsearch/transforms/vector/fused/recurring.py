@@ -12,8 +12,8 @@ Factors that vary, integers, minima and maxima are in `scans.py`.
 
 The powers of a `b` above 1 may be infinite where no result is, and differences of large multiples
 of results round more than they do. So the lanes are computed one after the other where the last
-power is above `LARGEST_POWER`, if factors are known in the call only or above 1; and where results of
-second order grow, be it with the square of their number (`b = 2`, `d = -1`).
+power is above `LARGEST_POWER`, if factors are known in the call only or above 1; and where results
+of second order grow, be it with the square of their number (`b = 2`, `d = -1`).
 """
 
 from __future__ import annotations

@@ -51,13 +51,13 @@ def by_extreme(value: q.Expr, before: q.Read, kind: str) -> Chosen | None:
 
 
 def _chosen(expr: q.Expr, before: q.Read, kind: str) -> Chosen | None:
-    factor, free = split(expr, before) or (None, None)
+    factor, more = split(expr, before) or (None, None)
     if factor is not None:
         if factor == ONE:
-            return Chosen("", free)
+            return Chosen("", more)
         if kind in INTEGERS or (number(factor) or 0.0) < 0.0 or grows(factor, None):
             return None
-        return Chosen("", free, scale=factor)
+        return Chosen("", more, scale=factor)
     match expr:
         case q.BinOp(op="+" | "-"):
             first = before in reads(expr.lhs)

@@ -180,8 +180,9 @@ def _extremes(scan: Scan) -> Iterator[str]:
     for by in turns(lanes):
         more = ""
         if scan.scaled:
-            order = ", ".join(str(lane if lane < by else lanes + by - 1) for lane in range(lanes))
-            more = f" * __builtin_shufflevector(({vec}){{0}} + ({element})1, w, {order})"
+            order = [lane if lane < by else lanes + by - 1 for lane in range(lanes)]
+            ones = f"({vec}){{0}} + ({element})1"
+            more = f" * __builtin_shufflevector({ones}, w, {', '.join(map(str, order))})"
         if scan.factors != "none":  # lanes without one so far below join with themselves, plus 0
             which = [lane if own else by - 1 for lane in range(lanes)]
             order = [lane if lane < by else lanes + which[lane] for lane in range(lanes)]

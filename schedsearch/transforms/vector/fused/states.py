@@ -12,8 +12,8 @@ of those that are known already, by any expression; of itself, by a factor or a 
 as in `recurrences.py`; and of one other that waits for it, by factors that stay. `x2 = x1`, and
 `x1 = x[j]` after it, are states, too. Others that need each other are a linear `System`: rotations,
 filters of third order, trackers of a place and its speed; or those of alignments with affine gaps
-(`Gap`). What iterations before left in arrays (`y[j - 1]`, where `y[j]` is written) is a state like a
-scalar.
+(`Gap`). What iterations before left in arrays (`y[j - 1]`, where `y[j]` is written) is a state like
+a scalar.
 """
 
 from __future__ import annotations
