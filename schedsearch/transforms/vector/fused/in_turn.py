@@ -15,21 +15,22 @@ def in_turn(
     """A function of `registers`, `scalars` and pointers to what is `handed` on, by letters. `one`
     computes lane `l` of the result `r` from lanes, scalars and what is handed on.
 
-    Lanes are in memory, behind an empty `asm`: gcc would take each out of its register.
+    Lanes are in memory, behind an empty `asm`: gcc would take each out of its register. Results
+    are not: a load of what several stores wrote waits until these have left the core.
     """
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     params = [f"{vec} {each}_" for each in registers] + [f"{element} {each}" for each in scalars]
     params += [f"{element} *{each}_" for each in handed]
-    arrays = [f"{each}[{lanes}]" for each in (*registers, "r")]
+    arrays = [f"{each}[{lanes}]" for each in registers]
     body = [
         f"{element} {', '.join(arrays)};",
         f"{element} {', '.join(f'{each} = *{each}_' for each in handed)};",
+        f"{vec} r = {{0}};",
         *(f"*({vec}_u *){each} = {each}_;" for each in registers),
         f'__asm__("" : {", ".join(f"{_IN_MEMORY}({each})" for each in registers)});',
         f"for (int l = 0; l < {lanes}; l++) {{ {one} }}",
-        f'__asm__("" : {_IN_MEMORY}(r));',
         *(f"*{each}_ = {each};" for each in handed),
-        f"return *({vec}_u *)r;",
+        "return r;",
     ]
     return function(f"{vec}_{name}_in_turn", vec, ", ".join(params), "\n    ".join(body))
 
