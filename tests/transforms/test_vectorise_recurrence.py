@@ -43,6 +43,7 @@ SIZES = {
 SIZES |= dict.fromkeys(
     ("alignment", "common_subsequence", "edit_distance", "gaps", "warping"), SIZES["five_points"]
 )
+SIZES |= dict.fromkeys(("affine_gaps", "affine_gaps_in_rows"), SIZES["five_points"])
 NAMES = sorted(set(PROCEDURES) - set(REFUSED))
 
 
@@ -80,7 +81,7 @@ def test_the_meaning_stays(name: str, target: Any, flags: list[str], tmp_path: P
         ("running", "*c = a[7] + p[7] * *c;", ""),  # each register alone
         ("running", "*c = a[7] + p[7] * *c;", "*c = a[7];"),
         ("divided", "double c = *(x2);", "double c = 0;"),  # begun with a constant
-        ("growing", "*c = a[l] + b * *c", "*c = a[l] + *c"),  # where powers may be infinite
+        ("growing", "c = a[l] + b * c", "c = a[l] + c"),  # where powers may be infinite
         ("scaled", "p[l - 1] * b", "p[l - 1]"),
         ("with_locals", "c = m1_0[m - 1];", ""),  # handed on from lanes beyond the last
         ("smoothed", "*x2 = c;", ""),  # not stored at the end
@@ -90,7 +91,7 @@ def test_the_meaning_stays(name: str, target: Any, flags: list[str], tmp_path: P
         ("second_order", "b * p[l - 1] + d * p[l - 2]", "b * p[l - 1]"),
         ("resonant", "*e = (a[6] + q[6] * *e) + p[6] * *c;", ""),
         ("halves_of_both", "double e = *(x1);", "double e = 0;"),
-        ("fibonacci", "*e = *c, r[l]", "r[l]"),
+        ("fibonacci", "e = c, r[l]", "r[l]"),
         ("from_the_end", "a, a, 7, 6, 5", "a, a, 7, 6, 6"),
         ("from_the_end", "+= n + -1;", "+= n;"),
         ("from_the_end", "r[l] = p[-l]", "r[l] = p[l]"),
@@ -102,8 +103,8 @@ def test_the_meaning_stays(name: str, target: Any, flags: list[str], tmp_path: P
         ("oscillating", "*x2 = c2;", ""),
         ("products", "p *= ", ""),
         ("gated", "(1.0f - x3), &c", "(1.0f - x3) * 0, &c"),
-        ("large_factors", "r[l] = *c = a[l] + b[l] * *c;", "r[l] = *c;"),
-        ("nothing_grows", "(bits)(b > 1.0f) | (bits)(b < -1.0f)", "(bits)(b > b)"),
+        ("large_factors", "r[l] = c = a[l] + b[l] * c;", "r[l] = c;"),
+        ("nothing_grows", "(bits)(p * p > 64.0f)", "(bits)(p > p)"),
         ("back_substitution", "s[7] + p[7] * before", "s[7]"),
         ("sums_of_segments", "s += p * ", "s += "),
         ("congruential", "s += p[3]", "s += p[2]"),
@@ -121,6 +122,19 @@ def test_the_meaning_stays(name: str, target: Any, flags: list[str], tmp_path: P
         ("begun_anew", " & open) | ((bits)a & ~open)", ")"),
         ("whole_numbers_begun_anew", "p += ", ""),
         ("above_a_limit", "p[7] + *c", "*c"),
+        ("clipped", "*c = h[7] > t ? h[7] : t", "*c = t"),
+        ("between_limits", "p += ", ""),
+        ("between_limits", "h = vec_f32x8", "a = vec_f32x8"),
+        ("saturated", "h[7] < t ? h[7] : t", "t"),
+        ("affine_gaps", "a += d;", ""),
+        ("affine_gaps", "{0, 1, 2, 3,", "{0, 1, 2, 2,"),
+        ("affine_gaps_in_rows", "vec_f32x8_after(a, before)", "a"),
+        ("gaps_before", "t = before + 8 * b", "t = before"),
+        ("envelope", "w[l - 1] * k", "w[l - 1]"),
+        ("leaking_store", "p += w[0] * ", "p += 0 * "),
+        ("store_that_grows", "t = k * c", "t = c"),
+        ("cells", "p[l - 1] * k + b", "p[l - 1] + b"),
+        ("scaled_or_begun_anew", "w * *c", "*c"),
         ("rotation", "c3 = next3[7] + p3_3[7] * before3", "c3 = next3[7]"),
         ("tracked", "p0_0_at1[3] * ", "p0_0[3] * "),
         ("third_order", "p1_1_at1[3] * ", "p1_1_at2[3] * "),
@@ -165,6 +179,30 @@ def test_whole_numbers_do_not_overflow(
         each[place][...] = -(2**31) + 5
         each[-1][...] = 3  # the gap; another best sum
         each[3 if name == "gaps" else 1][...] = -3
+    wanted, found = args
+    interpret(meaning, wanted)
+    Library([code], tmp_path, ["-O2", "-fwrapv"]).call(0, meaning, found)
+    same = all(np.array_equal(one, other) for one, other in zip(wanted, found, strict=True))
+    assert same is guard
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("guard", [True, False])
+def test_whole_numbers_of_gaps_do_not_overflow(guard: bool, tmp_path: Path) -> None:
+    meaning = mirror(PROCEDURES["affine_gaps"])
+    code = code_of("affine_gaps", proposed("affine_gaps")[-1])
+    if not guard:
+        test = "*c > 4194304 || *c < -4194304 || "
+        assert test in code.header + code.source
+        code = replace(code, source=code.source.replace(test, ""))
+        code = replace(code, header=code.header.replace(test, ""))
+    args = [arguments(meaning, {"n": 3, "m": 40}, 3) for _ in range(2)]
+    for each in args:
+        for place, arg in enumerate(meaning.args):
+            if arg.var.name in "HEF":
+                each[place][...] = -(2**31) + 10
+            if arg.var.name in ("begin", "extend"):
+                each[place][...] = 3
     wanted, found = args
     interpret(meaning, wanted)
     Library([code], tmp_path, ["-O2", "-fwrapv"]).call(0, meaning, found)
@@ -231,6 +269,10 @@ def test_odd_lanes_are_refused(lanes: ArgValue) -> None:
         ("gaps", FloatingPoint.STRICT),
         ("alignment", FloatingPoint.FAST),
         ("running_maximum", FloatingPoint.FAST),
+        ("clipped", FloatingPoint.FAST),
+        ("saturated", FloatingPoint.STRICT),
+        ("affine_gaps", FloatingPoint.STRICT),
+        ("gaps_before", FloatingPoint.FAST),
         ("rotation", FloatingPoint.FAST),
     ],
 )

@@ -158,6 +158,12 @@ def no_quotient_of_a_number(n: size, y: f64[n + 1], x: f64[n]):
 
 
 @proc
+def compound(n: size, y: f64[n + 1], x: f64[n]):
+    for j in seq(0, n):
+        y[j + 1] = 1.0625 * y[j] + x[j]
+
+
+@proc
 def no_growth(n: size, y: f64[n + 1], x: f64[n]):
     for j in seq(0, n):
         y[j + 1] = 1.5 * y[j] + x[j]
@@ -644,13 +650,6 @@ def no_rotation_by_another_angle(n: size, y: f64[n], c: f64[n], a: f64, b: f64):
 
 
 @proc
-def no_clip(n: size, x: f64[n], y: f64[n], s: f64):
-    for j in seq(0, n):
-        s = max_(0.0, min_(1.0, s + x[j]))
-        y[j] = s
-
-
-@proc
 def no_maximum_alone(n: size, x: f64[n], s: f64, t: f64):
     for j in seq(0, n):
         s = max_(s, x[j])
@@ -782,4 +781,153 @@ def no_whole_sum_of_both(n: size, y: i32[n], x: i32[n], s: i32):
 def negative_twice(n: size, y: i32[n], s: i32):
     for j in seq(0, n):
         s = -(-1 - s)
+        y[j] = s
+
+
+@proc
+def clipped(n: size, x: f64[n], y: f64[n], s: f64):
+    for j in seq(0, n):
+        s = max_(0.0, min_(1.0, s + 0.25 * x[j]))
+        y[j] = s
+
+
+@proc
+def between_limits(n: size, y: f32[n + 1], x: f32[n], low: f32[n], high: f32[n]):
+    for j in seq(0, n):
+        y[j + 1] = min_(max_(min_(fmaxf(y[j] - x[j], low[j]), high[j]), -3.0), high[j] + 2.0)
+
+
+@proc
+def saturated(n: size, y: i32[n], x: i32[n], s: i32):
+    for j in seq(0, n):
+        s = min_(max_(s + x[j], -5), 4)
+        y[j] = s
+
+
+@proc
+def kept_between(n: size, y: f64[n], x: f64[n], w: f64[n], s: f64):
+    for j in seq(0, n):
+        s = min_(max_(s, x[j]), w[j])
+        y[j] = s
+
+
+@proc
+def no_sum_of_a_limited(n: size, x: f64[n], y: f64[n], s: f64):
+    for j in seq(0, n):
+        s = min_(max_(s, 0.0), 4.0) - x[j]
+        y[j] = s
+
+
+@proc
+def affine_gaps(
+    n: size,
+    m: size,
+    H: i32[n + 1, m + 1],
+    E: i32[n + 1, m + 1],
+    F: i32[n + 1, m + 1],
+    a: i32[n],
+    b: i32[m],
+    begin: i32,
+    extend: i32,
+):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            E[i + 1, j + 1] = max_(E[i + 1, j] - extend, H[i + 1, j] - begin)
+            F[i + 1, j + 1] = max_(F[i, j + 1] - extend, H[i, j + 1] - begin)
+            H[i + 1, j + 1] = max_(
+                max_(E[i + 1, j + 1], F[i + 1, j + 1]),
+                max_(H[i, j] + select_eq(a[i], b[j], 3, -2), 0),
+            )
+
+
+@proc
+def affine_gaps_in_rows(
+    n: size, m: size, h: f32[m], f: f32[m], a: f32[n], b: f32[m], begin: f32, extend: f32
+):
+    for i in seq(0, n):
+        e: f32
+        e = -100.0
+        left: f32
+        left = 0.0
+        diagonal: f32
+        diagonal = 0.0
+        for j in seq(0, m):
+            t: f32
+            t = diagonal + select_eq(a[i], b[j], 3.0, -2.0)
+            e = max_(e - extend, left - begin)
+            f[j] = max_(f[j] - extend, h[j] - begin)
+            diagonal = h[j]
+            left = max_(max_(t, f[j]), e)
+            h[j] = left
+
+
+@proc
+def gaps_before(n: size, y: f64[n], x: f64[n], e: f64):
+    for j in seq(0, n):
+        t: f64
+        t = min_(x[j], e)
+        e = min_(e + 0.5, t + 2.0)
+        y[j] = t
+
+
+@proc
+def no_gaps_of_other_costs(n: size, y: f64[n], x: f64[n], w: f64[n], e: f64):
+    for j in seq(0, n):
+        t: f64
+        t = min_(x[j], e)
+        e = min_(e + 0.5, t + w[j])
+        y[j] = t
+
+
+@proc
+def envelope(n: size, x: f32[n], y: f32[n], s: f32):
+    for j in seq(0, n):
+        s = max_(x[j], 0.75 * s)
+        y[j] = s
+
+
+@proc
+def leaking_store(n: size, x: f64[n], y: f64[n + 1], high: f64[n], k: f64):
+    for j in seq(0, n):
+        y[j + 1] = min_(max_(0.0625 * k * k * y[j] + x[j], 0.0), high[j])
+
+
+@proc
+def store_that_grows(n: size, x: f32[n], y: f32[n + 1], k: f32):
+    for j in seq(0, n):
+        y[j + 1] = max_(k * y[j], 0.0) + x[j]
+
+
+@proc
+def cells(n: size, x: f64[n], y: f64[n], s: f64):
+    for j in seq(0, n):
+        s = relu(0.5 * s + 0.75)
+        y[j] = s
+
+
+@proc
+def scaled_or_begun_anew(n: size, y: f64[n], x: f64[n], s: f64):
+    for j in seq(0, n):
+        s = select_lt(x[j], 1.5, min_(0.5 * s + 0.25 * x[j], 4.0), x[j])
+        y[j] = s
+
+
+@proc
+def no_negative_scale(n: size, x: f32[n], y: f32[n], s: f32):
+    for j in seq(0, n):
+        s = max_(x[j], -0.75 * s)
+        y[j] = s
+
+
+@proc
+def no_scale_of_each(n: size, x: f32[n], y: f32[n], w: f32[n], s: f32):
+    for j in seq(0, n):
+        s = max_(x[j], w[j] * s)
+        y[j] = s
+
+
+@proc
+def no_scale_of_whole_numbers(n: size, x: i32[n], y: i32[n], s: i32):
+    for j in seq(0, n):
+        s = max_(x[j], 2 * s)
         y[j] = s

@@ -12,13 +12,14 @@ For one assignment or reduction that is linear in the element before, or in the 
 factors that are the same in all iterations: sweeps of Gauss-Seidel, filters, running sums. In the
 element before also by a factor of each iteration's own (gates, weights, back substitution of a
 tridiagonal system), or as a minimum or maximum of sums (alignments, edit distances, time warping,
-running maxima). Or for scalars that iterations hand on, `s = 0.5 * s + x[j]`, with what is computed
-of them: the history of a filter in variables (`y2 = y1; y1 = y0`), its two states, or up to four
-that need each other, in scalars or arrays (rotations, trackers). All else of
-the expression is computed for a whole register first. Then each lane adds those below it times
-powers of the factor, and one register waits for the one before it with one multiply-add instead of
-`lanes` times a whole expression. The loop may also go backwards through all of its arrays
-(`y[n - 2 - j] = 0.5 * y[n - 1 - j] + x[n - 2 - j]`), since Exo counts up only.
+envelopes), also between limits (stores that are empty or full). Or for scalars that iterations hand
+on, `s = 0.5 * s + x[j]`, with what is computed of them: the history of a filter in variables
+(`y2 = y1; y1 = y0`), its two states, or up to four that need each other, in scalars or arrays
+(rotations, trackers, affine gaps). All else of the expression is computed for a whole register
+first. Then each lane adds those below it times powers of the factor, and one register waits for the
+one before it with one multiply-add instead of `lanes` times a whole expression. The loop may also
+go backwards through all of its arrays (`y[n - 2 - j] = 0.5 * y[n - 1 - j] + x[n - 2 - j]`), since
+Exo counts up only.
 
 The instruction is for one iteration at least; a loop that may have none is kept for that case.
 Powers of a factor are further from the order as written than a sum: only `fast` allows them. A

@@ -12,15 +12,17 @@ from collections.abc import Iterator
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.transforms.vector.fused.affine_gaps import Gap, gaps
 from schedsearch.transforms.vector.fused.model import LANE
 from schedsearch.transforms.vector.fused.recurrences import Recurrence
 from schedsearch.transforms.vector.fused.recurring import (
     factor_of,
     first_order,
     first_values,
-    same_factor,
+    scalars_of,
     second_order,
 )
+from schedsearch.transforms.vector.fused.scans import either
 from schedsearch.transforms.vector.fused.snippets import after
 from schedsearch.transforms.vector.fused.states import State, States, System
 from schedsearch.transforms.vector.fused.systems import (
@@ -45,14 +47,16 @@ def begun(law: Recurrence | States, values: Values) -> Iterator[str]:
         if isinstance(state, System):
             yield from powers(state, values)
             continue
+        if isinstance(state, Gap):
+            yield from _first_of_gap(state, values)
+            continue
         name = state_name(state.read, values)
-        factors = {"b": same_factor(state, state.read.type)}
+        factors = scalars_of(state, state.read.type)
         if state.partner:
             factors |= {"across": state.partner.across, "back": state.partner.back}
         for letter, factor in factors.items():
-            if factor is not None:
-                text = values.expr(factor, state.read.type)[0]
-                yield f"const {kind} {letter}{name} = {text};"
+            text = values.expr(factor, state.read.type)[0]
+            yield f"const {kind} {letter}{name} = {text};"
         if state.partner:
             other = state_name(state.partner.read, values)
             yield f"{kind} e{name} = 0, later{name} = across{name} * c{other};"
@@ -67,6 +71,9 @@ def state_registers(states: States, values: Values) -> Iterator[str]:
     for state in states.each:
         if isinstance(state, System):
             yield from system_registers(state, values)
+            continue
+        if isinstance(state, Gap):
+            yield from _gap_registers(state, values)
             continue
         vec, name = values.vec(state.read.type), state_name(state.read, values)
         free = free_register(state.free, state.read.type, values)
@@ -107,7 +114,7 @@ def _solved(state: State, free: str, values: Values) -> Iterator[str]:
     kind, lanes, name = state.read.type, values.fused.lanes, state_name(state.read, values)
     vec, shift = values.vec(kind), values.need(after(kind, lanes), kind)
     element = ELEMENT_TYPES[kind].c
-    args = ", ".join([*factor_of(state, kind, values, f"b{name}"), f"&c{name}"])
+    args = ", ".join([*factor_of(state, kind, values, name), f"&c{name}"])
     helper = first_order(state, kind, lanes)
     if state.partner:
         given = free_register(state.partner.free, kind, values)
@@ -122,6 +129,41 @@ def _solved(state: State, free: str, values: Values) -> Iterator[str]:
     yield f"{vec} {extreme_register(name, 0)} = {shift}(next{name}, before{name});"
     if values.masked:
         yield f"c{name} = next{name}[{values.count} - 1];"
+
+
+def _first_of_gap(state: Gap, values: Values) -> Iterator[str]:
+    """The costs, and what the state becomes in the first iteration if there is another one."""
+    kind, name = state.read.type, state_name(state.read, values)
+    element = ELEMENT_TYPES[kind].c
+    for letter, cost in {"extend": state.extend, "begin": state.begin}.items():
+        yield f"const {element} {letter}{name} = {values.expr(cost, kind)[0] if cost else '0'};"
+    if state.other:
+        straight, around = f"c{name} + extend{name}", f"c{state_name(state.other, values)}"
+        sign = ">" if state.extreme == "max" else "<"
+        around += f" + begin{name}"
+        yield f"{element} first{name} = {straight} {sign} {around} ? {straight} : {around};"
+
+
+def _gap_registers(state: Gap, values: Values) -> Iterator[str]:
+    """The states of an alignment with affine gaps."""
+    kind, lanes, name = state.read.type, values.fused.lanes, state_name(state.read, values)
+    vec, call = values.vec(kind), values.need(either(state.extreme)(kind, lanes), kind)
+    helper, register = values.need(gaps(kind, lanes, state.extreme), kind), f"gap{name}"
+    carried = f"first{name}" if state.other else f"c{name}"
+    yield f"const {vec} free{name} = {free_register(state.free, kind, values)};"
+    args = f"free{name}, extend{name}, begin{name}, &{carried}"
+    yield f"const {vec} {register} = {helper}({args});"
+    whole = f"{call}(free{name}, {register})"
+    if state.other:
+        yield f"const {vec} next{name} = {register};"
+        yield f"const {vec} next{state_name(state.other, values)} = {whole};"
+        yield from _moved(state.read, values)
+        yield from _moved(state.other, values)
+        return
+    yield f"{vec} {extreme_register(name, 0)} = {register};"
+    if values.masked:
+        value = f"{call}({register} + extend{name}, {whole} + begin{name})"
+        yield f"c{name} = ({value})[{values.count} - 1];"
 
 
 def _moved(read: q.Read, values: Values) -> Iterator[str]:

@@ -17,6 +17,14 @@ ZERO = q.Const(0.0, "")
 CHOICES = frozenset(name for name, function in FUNCTIONS.items() if function.chooses)
 
 
+LARGEST_POWER = 8
+"""Products of factors; with larger ones, differences of large numbers round more than the loop as
+written."""
+
+_LANES = 16
+"""Of the largest registers."""
+
+
 Parts = tuple[q.Expr | None, q.Expr | None]
 """What the element before is multiplied by, and what is added; None for 0."""
 
@@ -97,15 +105,18 @@ def number(expr: q.Expr) -> float | None:
 
 
 def known(factor: q.Expr | None, second: q.Expr | None) -> bool:
-    """Whether the factors of the last value, and of that before it, are numbers."""
-    return all(number(each) is not None for each in (factor, second) if each)
+    """Whether the factors of the last value, and of that before it, are numbers whose powers do
+    not grow."""
+    if any(number(each) is None for each in (factor, second) if each):
+        return False
+    return second is not None or factor is None or abs(number(factor) or 0.0) <= 1.0
 
 
 def grows(factor: q.Expr, second: q.Expr | None) -> bool:
-    """Whether it is known that a value before counts more and more."""
+    """Whether it is known that a value before counts more and more: too much within a register."""
     first = number(factor)
     if second is None:
-        return first is not None and abs(first) > 1.0
+        return first is not None and abs(first) > LARGEST_POWER ** (1 / _LANES)
     last = number(second)
     if last is None:
         return False

@@ -42,7 +42,8 @@ class Recurrence:
     made of the scalar, and nothing of theirs is in `free`. `varies`: iterations have factors of
     their own. `extreme`: the right side is the smaller or larger one of `free` and `before +
     factor`; no `factor` is 0 then. Where `open` is 0 it is `free` alone. `beyond`: the sum may
-    overflow where the right side does not."""
+    overflow where the right side does not. `limit`: the other extreme is taken of that and this.
+    `scale`: what `before` is multiplied by in an extreme; none is 1."""
 
     stmt: q.Assign | q.Reduce
     before: q.Read
@@ -55,6 +56,8 @@ class Recurrence:
     extreme: Extreme = ""
     open: q.Expr | None = None
     beyond: bool = False
+    limit: q.Expr | None = None
+    scale: q.Expr | None = None
 
     @property
     def added(self) -> bool:
@@ -123,7 +126,7 @@ def _solved(
     that nothing but scalars of the iteration changes."""
     carried = before[0].idx == stmt.idx
     extreme: Extreme = ""
-    open_: q.Expr | None = None
+    open_, limit, scale = None, None, None
     beyond = False
     found = _linear(value, before)
     if found is None and len(before) == 1 and isinstance(stmt, q.Assign):
@@ -131,7 +134,9 @@ def _solved(
         if chosen is None:
             return None
         extreme, found, open_ = chosen.extreme, ([chosen.factor], chosen.free), chosen.open
-        beyond = chosen.beyond
+        beyond, limit, scale = chosen.beyond, chosen.limit, chosen.scale
+        if scale is not None and varies(scale, local | {along}):
+            return None
     if found is None:
         return None
     factors, free = found
@@ -142,7 +147,7 @@ def _solved(
     if factors[-1] is None and not extreme:
         return None
     factor, second = factors[-1], factors[0] if len(before) > 1 else None
-    needed = [each for each in (*factors, open_) if each]
+    needed = [each for each in (*factors, open_, scale) if each]
     if any(read.buf in written - local for each in needed for read in reads(each)):
         return None  # the loop may change it
     own = any(each and varies(each, local | {along}) for each in factors)
@@ -154,9 +159,8 @@ def _solved(
     steady = factor is not None and not (own or extreme or stmt.type in INTEGERS)
     if steady and factor and grows(factor, second):
         return None
-    return Recurrence(
-        stmt, before[0], factor, free, carried, False, second, own, extreme, open_, beyond
-    )
+    how = (own, extreme, open_, beyond, limit, scale)
+    return Recurrence(stmt, before[0], factor, free, carried, False, second, *how)
 
 
 def _linear(
@@ -195,7 +199,7 @@ def _carried(
     if found is None or not any(own in reads(each.rhs) for each in early):
         return found
     later = {each.buf for each in early}
-    needed = [each for each in (found.free, found.factor, found.open) if each]
+    needed = [each for each in (found.free, found.factor, found.open, found.limit) if each]
     if any(read.buf in later for each in needed for read in reads(each)):
         return None
     return replace(found, shifted=True)

@@ -10,9 +10,10 @@ lanes.
 
 Factors that vary, integers, minima and maxima are in `scans.py`.
 
-The powers of a `b` above 1 may be infinite where no result is. Where factors are known in the call
-only, the lanes are computed one after the other then, and where results grow with the square of
-their number (`b = 2`, `d = -1`): differences of multiples of them would round more than they do.
+The powers of a `b` above 1 may be infinite where no result is, and differences of large multiples
+of results round more than they do. So the lanes are computed one after the other where the last
+power is above `LARGEST_POWER`, if factors are known in the call only or above 1; and where results
+of second order grow, be it with the square of their number (`b = 2`, `d = -1`).
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from collections.abc import Iterator, Sequence
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
-from schedsearch.transforms.vector.fused.linear import ONE, ZERO
+from schedsearch.transforms.vector.fused.in_turn import in_turn, taken_in_turn
+from schedsearch.transforms.vector.fused.linear import LARGEST_POWER, ONE, ZERO
 from schedsearch.transforms.vector.fused.model import LANE
 from schedsearch.transforms.vector.fused.recurrences import Recurrence
-from schedsearch.transforms.vector.fused.scans import Factors, below, scan
+from schedsearch.transforms.vector.fused.scans import Factors, Scan, below
 from schedsearch.transforms.vector.fused.snippets import Snippet, after, function
 from schedsearch.transforms.vector.fused.states import State
 from schedsearch.transforms.vector.fused.values import Value, Values
@@ -37,8 +39,8 @@ def first_values(found: Recurrence, values: Values) -> Iterator[str]:
     first = before.idx
     if not found.carried:
         first = (*first[:-1], first[-1] - q.as_affine(LANE))
-    if (factor := same_factor(found, stmt.type)) is not None:
-        yield f"const {kind} b = {values.expr(factor, stmt.type)[0]};"
+    for letter, factor in scalars_of(found, stmt.type).items():
+        yield f"const {kind} {letter} = {values.expr(factor, stmt.type)[0]};"
     yield f"{kind} c = *({values.address(before.buf, first)});"
     if found.second is not None:
         first = (*first[:-1], first[-1] - 1)
@@ -52,7 +54,7 @@ def results(found: Recurrence, values: Values) -> str:
     zero: Value = (f"({values.vec(kind)}){{0}}", kind, True)
     free = values.spread(values.expr(found.free, kind)) if found.free else zero
     if found.second is None:
-        args = ", ".join([free[0], *factor_of(found, kind, values, "b"), "&c"])
+        args = ", ".join([free[0], *factor_of(found, kind, values), "&c"])
         return f"{values.need(first_order(found, kind, lanes), kind)}({args})"
     helper = values.need(second_order(kind, lanes, found.known), kind)
     return f"{helper}({free[0]}, b, d, &c, &e)"
@@ -80,8 +82,8 @@ def carried_register(found: Recurrence, values: Values, early: Sequence[str]) ->
 def first_order(law: Recurrence | State, kind: str, lanes: int) -> Snippet:
     """The function of all lanes of a register of a recurrence of first order."""
     if law.scans:
-        factors = _factors(law, kind)
-        return scan(kind, lanes, law.extreme, factors, law.open is not None, law.beyond)
+        more = (law.open is not None, law.beyond, law.limit is not None, law.scale is not None)
+        return Scan(kind, lanes, law.extreme, _factors(law, kind), *more).function()
     return linear(kind, lanes, law.known)
 
 
@@ -93,65 +95,57 @@ def _factors(law: Recurrence | State, kind: str) -> Factors:
     return "own" if law.varies else "same"
 
 
-def same_factor(law: Recurrence | State, kind: str) -> q.Expr | None:
-    """The factor, if it is a scalar that the function is given."""
-    return law.factor if _factors(law, kind) == "same" else None
+def scalars_of(law: Recurrence | State, kind: str) -> dict[str, q.Expr]:
+    """The factor and the scale, if they are scalars that the function is given, by letters."""
+    factor = law.factor if _factors(law, kind) == "same" else None
+    return {letter: each for letter, each in (("b", factor), ("k", law.scale)) if each is not None}
 
 
-def factor_of(law: Recurrence | State, kind: str, values: Values, scalar: str) -> list[str]:
-    """The arguments of a function that say what the value before counts: the factor, if any, that
-    has the name `scalar` if it is one, and where it counts at all."""
-    factors = _factors(law, kind)
-    given = [scalar] if factors == "same" else []
-    registers = [law.factor if factors == "own" else None, law.open]
-    return given + [values.spread(values.expr(each, kind))[0] for each in registers if each]
+def factor_of(law: Recurrence | State, kind: str, values: Values, name: str = "") -> list[str]:
+    """The arguments of a function that say what the value before counts: the factor, if any, where
+    it counts at all, the limit of it, and its scale. Scalars have a letter and a `name`."""
+    given = [f"{letter}{name}" for letter in scalars_of(law, kind)]
+    own = law.factor if _factors(law, kind) == "own" else None
+    registers = [each for each in (own, law.open, law.limit) if each is not None]
+    return given + [values.spread(values.expr(each, kind))[0] for each in registers]
 
 
 def linear(kind: str, lanes: int, known: bool) -> Snippet:
     """`c = r[l] = a[l] + b * c` in every lane, one after the other. `known`: `b` is 1 at most."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
-    one = "1.0f" if kind == "f32" else "1.0"
+    turn = in_turn("recurrence", kind, lanes, "r[l] = c = a[l] + b * c;", "a", "b")
+    last = f"p[{lanes - 1}]"
+    far = f"!({last} <= {LARGEST_POWER} && {last} >= -{LARGEST_POWER})"
     steps = []
     for by in (1 << turn for turn in range(lanes.bit_length() - 1)):
         steps.append(f"a += p[{by - 1}] * {below(vec, lanes, by)};")
-    in_turn = [
-        f"if (b < -{one} || b > {one}) {{",
-        f"    for (int l = 0; l < {lanes}; l++) r[l] = *c = a[l] + b * *c;",
-        "    return r;",
-        "}",
-    ]
     body = [
         f"{vec} p, r;",
-        *([] if known else in_turn),
         "p[0] = b;",
         f"for (int l = 1; l < {lanes}; l++) p[l] = p[l - 1] * b;",
+        *([] if known else taken_in_turn(far, turn, "abc")),
         *steps,
         "r = a + p * *c;",
-        f"*c = a[{lanes - 1}] + p[{lanes - 1}] * *c;",
+        f"*c = a[{lanes - 1}] + {last} * *c;",
         "return r;",
     ]
     params = f"{vec} a, {element} b, {element} *c"
     name = f"{vec}_recurrence{'' if known else '_any'}"
-    return function(name, vec, params, "\n    ".join(body))
+    title, text = function(name, vec, params, "\n    ".join(body))
+    return title, text if known else f"{turn[1]}\n{text}"
 
 
 def second_order(kind: str, lanes: int, known: bool) -> Snippet:
     """`r[l] = a[l] + b * c + d * e` in every lane, one after the other, `c` being the result before
     it and `e` the one before that. `known`: their influence does not grow."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
-    in_turn = [
-        "if (!(d >= -1 && b <= 1 - d && b >= d - 1 && (d > -1 || b * b < 4))) {",
-        f"    for (int l = 0; l < {lanes}; l++) {{",
-        f"        const {element} t = a[l] + d * *e + b * *c;",
-        "        *e = *c, r[l] = *c = t;",
-        "    }",
-        "    return r;",
-        "}",
-    ]
+    one = f"const {element} t = a[l] + d * e + b * c; e = c, r[l] = c = t;"
+    turn = in_turn("second_order", kind, lanes, one, "a", "bd", "ce")
+    grows = "!(d >= -1 && b <= 1 - d && b >= d - 1 && (d > -1 || b * b < 4))"
     last = [f"(a[{lane}] + q[{lane}] * *e) + p[{lane}] * *c" for lane in (lanes - 1, lanes - 2)]
     body = [
         f"{vec} p, q, r;",
-        *([] if known else in_turn),
+        *([] if known else taken_in_turn(grows, turn, "abdce")),
         "p[0] = b, p[1] = b * b + d, q[0] = d, q[1] = b * d;",
         f"for (int l = 2; l < {lanes}; l++)",
         "    p[l] = b * p[l - 1] + d * p[l - 2], q[l] = b * q[l - 1] + d * q[l - 2];",
@@ -165,7 +159,8 @@ def second_order(kind: str, lanes: int, known: bool) -> Snippet:
     ]
     params = f"{vec} a, {element} b, {element} d, {element} *c, {element} *e"
     name = f"{vec}_second_order{'' if known else '_any'}"
-    return function(name, vec, params, "\n    ".join(body))
+    title, text = function(name, vec, params, "\n    ".join(body))
+    return title, text if known else f"{turn[1]}\n{text}"
 
 
 def _doubling(vec: str, lanes: int) -> Iterator[str]:

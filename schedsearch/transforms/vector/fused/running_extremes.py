@@ -5,6 +5,12 @@ Sums distribute over them, exactly so where they are rounded: `max(a, y + b) + c
 minima, or of sums and of maxima, that holds the value before once: alignments and edit distances,
 the best sum so far (`max(x[l], y + x[l])`), sums that stay above a limit, running maxima. Some
 iterations may begin anew: `same ? a[l] : max(b[l], y)`, longest common subsequences.
+
+What was before may count less each time, `max(x[l], 0.99 * y)`: an envelope. Multiples by a
+factor that is not negative distribute, too.
+
+The other extreme may be taken of that, with a limit: `min(max(y + x[l], 0), 1)`, what is in a store
+that is empty or full. Two of these in a row are one: `max` distributes over `min`.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ from schedsearch.analysis.reduction import smaller_or_larger
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
 from schedsearch.core.functions import FUNCTIONS
-from schedsearch.transforms.vector.fused.linear import ONE, ZERO, number
+from schedsearch.transforms.vector.fused.linear import ONE, ZERO, grows, number, split
 
 Extreme = Literal["", "min", "max"]
 
@@ -26,13 +32,16 @@ Extreme = Literal["", "min", "max"]
 class Chosen:
     """An expression as the `extreme` of `free` and `before + factor`; no `factor` is 0. Without
     `extreme` it is the sum alone. Where `open` is 0 it is `free`, whatever was before. `beyond`:
-    the sum may be beyond all whole numbers where the expression is none."""
+    the sum may be beyond all whole numbers where the expression is none. `limit`: the other extreme
+    is taken of that and the limit. `scale`: what `before` is multiplied by; none is 1."""
 
     extreme: Extreme
     factor: q.Expr | None = None
     free: q.Expr | None = None
     open: q.Expr | None = None
     beyond: bool = False
+    limit: q.Expr | None = None
+    scale: q.Expr | None = None
 
 
 def by_extreme(value: q.Expr, before: q.Read, kind: str) -> Chosen | None:
@@ -42,8 +51,13 @@ def by_extreme(value: q.Expr, before: q.Read, kind: str) -> Chosen | None:
 
 
 def _chosen(expr: q.Expr, before: q.Read, kind: str) -> Chosen | None:
-    if expr == before:
-        return Chosen("")
+    factor, more = split(expr, before) or (None, None)
+    if factor is not None:
+        if factor == ONE:
+            return Chosen("", more)
+        if kind in INTEGERS or (number(factor) or 0.0) < 0.0 or grows(factor, None):
+            return None
+        return Chosen("", more, scale=factor)
     match expr:
         case q.BinOp(op="+" | "-"):
             first = before in reads(expr.lhs)
@@ -51,11 +65,15 @@ def _chosen(expr: q.Expr, before: q.Read, kind: str) -> Chosen | None:
             found = _chosen(part, before, kind)
             if found is None or before in reads(other) or (expr.op == "-" and not first):
                 return None
+            if found.limit is not None:
+                return None
             return _plus(found, expr, other, kind)
         case q.Extern(args=(one, other, then, else_)) if _decides(expr, before):
             first = before in reads(then)
             found = _chosen(then if first else else_, before, kind)
             if found is None or found.free is None or (first and before in reads(else_)):
+                return None
+            if found.limit is not None:
                 return None
             counts = (ONE, ZERO) if first else (ZERO, ONE)
             open_: q.Expr = replace(expr, args=(one, other, *counts))
@@ -122,19 +140,24 @@ def _extreme(expr: q.Extern, before: q.Read, kind: str) -> Chosen | None:
         return None
     part, free = (one, other) if before in reads(one) else (other, one)
     found = _chosen(part, before, kind)
-    if found is None or found.extreme not in ("", extreme):
+    if found is None:
         return None
+    limit = found.limit
+    if limit is not None:
+        limit = in_place_of(expr, part, limit)
+    if found.extreme not in ("", extreme):
+        return None if found.open else replace(found, limit=limit if limit else free)
     if found.free is not None:
-        free = _in_place_of(expr, part, found.free)
-    return Chosen(extreme, found.factor, free, found.open, found.beyond)
+        free = in_place_of(expr, part, found.free)
+    return replace(found, extreme=extreme, free=free, limit=limit)
 
 
-def _in_place_of(expr: q.Extern, part: q.Expr, other: q.Expr) -> q.Expr:
+def in_place_of(expr: q.Extern, part: q.Expr, other: q.Expr) -> q.Expr:
     """An expression with another one in the place of a part of it."""
 
     def exchanged(each: q.Expr) -> q.Expr:
         if each == part:
             return other
-        return _in_place_of(each, part, other) if isinstance(each, q.Extern) else each
+        return in_place_of(each, part, other) if isinstance(each, q.Extern) else each
 
     return replace(expr, args=tuple(map(exchanged, expr.args)))

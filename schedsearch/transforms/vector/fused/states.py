@@ -11,8 +11,9 @@ Each is a `State`. What an iteration makes of it is computed from what all of th
 of those that are known already, by any expression; of itself, by a factor or a minimum or maximum,
 as in `recurrences.py`; and of one other that waits for it, by factors that stay. `x2 = x1`, and
 `x1 = x[j]` after it, are states, too. Others that need each other are a linear `System`: rotations,
-filters of third order, trackers of a place and its speed. What iterations before left in arrays
-(`y[j - 1]`, where `y[j]` is written) is a state like a scalar.
+filters of third order, trackers of a place and its speed; or those of alignments with affine gaps
+(`Gap`). What iterations before left in arrays (`y[j - 1]`, where `y[j]` is written) is a state like
+a scalar.
 """
 
 from __future__ import annotations
@@ -26,8 +27,16 @@ from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.transforms.vector.fused.affine_gaps import Gap, gap, gap_of_two
 from schedsearch.transforms.vector.fused.iterations import becomes
-from schedsearch.transforms.vector.fused.linear import grows, known, number, split, varies
+from schedsearch.transforms.vector.fused.linear import (
+    LARGEST_POWER,
+    grows,
+    known,
+    number,
+    split,
+    varies,
+)
 from schedsearch.transforms.vector.fused.recurrences import Recurrence, recurrence
 from schedsearch.transforms.vector.fused.running_extremes import Extreme, by_extreme
 
@@ -49,8 +58,8 @@ class Partner:
 @dataclass(frozen=True)
 class State:
     """A scalar that an iteration makes `free + factor * itself`, plus what its partner adds.
-    Without a factor it is `free` alone. No `free` is 0. `varies`, `extreme`, `open`
-    and `beyond` are those of a `Recurrence`."""
+    Without a factor it is `free` alone. No `free` is 0. `varies`, `extreme`, `open`, `beyond`,
+    `limit` and `scale` are those of a `Recurrence`."""
 
     read: q.Read
     free: q.Expr | None
@@ -60,6 +69,8 @@ class State:
     extreme: Extreme = ""
     open: q.Expr | None = None
     beyond: bool = False
+    limit: q.Expr | None = None
+    scale: q.Expr | None = None
 
     @property
     def follows(self) -> bool:
@@ -109,12 +120,12 @@ class System:
 class States:
     """Those of a loop; each is computed from ones before it."""
 
-    each: tuple[State | System, ...]
+    each: tuple[State | System | Gap, ...]
 
     @property
     def scans(self) -> bool:
         """Whether any is computed as in `scans.py` or `systems.py`."""
-        return any(isinstance(each, System) or each.scans for each in self.each)
+        return any(not isinstance(each, State) or each.scans for each in self.each)
 
     @property
     def contract(self) -> FloatingPoint:
@@ -141,10 +152,10 @@ def handed_on(body: Sequence[q.Stmt], along: q.Var) -> States | None:
     if made is None:
         return None
     after, changed = made
-    found: list[State | System] = []
+    found: list[State | System | Gap] = []
     left = dict(after)
     while left:
-        state: State | System | None = next(_next_states(left, changed, along), None)
+        state: State | System | Gap | None = next(_next_states(left, changed, along), None)
         if state is None:
             state = _system(left, changed | {along})
         if state is None:
@@ -157,7 +168,7 @@ def handed_on(body: Sequence[q.Stmt], along: q.Var) -> States | None:
 
 def _next_states(
     left: Mapping[q.Read, q.Expr], changed: frozenset[q.Var], along: q.Var
-) -> Iterator[State]:
+) -> Iterator[State | Gap]:
     """States that need none of those that are left but themselves, or a partner."""
     needs = {read: {each for each in reads(value) if each in left} for read, value in left.items()}
     for read, value in left.items():
@@ -172,16 +183,29 @@ def _next_states(
                 continue
             if (state := _pair(read, value, other, whole, changed, along)) is not None:
                 yield state
+    for read, value in left.items():
+        for other, whole in left.items():
+            if other == read or not needs[read] | needs[other] <= {read, other}:
+                continue
+            if found := _steady(gap_of_two(read, value, other, whole), changed | {along}):
+                yield found
 
 
-def _alone(read: q.Read, value: q.Expr, changing: frozenset[q.Var]) -> State | None:
+def _steady(found: Gap | None, changing: frozenset[q.Var]) -> Gap | None:
+    """None if its costs differ from iteration to iteration."""
+    return None if found and any(varies(each, changing) for each in found.costs) else found
+
+
+def _alone(read: q.Read, value: q.Expr, changing: frozenset[q.Var]) -> State | Gap | None:
     """A state that needs itself and no other that is not known."""
     if (parts := split(value, read)) is None:
         chosen = by_extreme(value, read, read.type)
         if chosen is None:
+            return _steady(gap(read, value), changing)
+        if chosen.scale is not None and varies(chosen.scale, changing):
             return None
         own = chosen.factor is not None and varies(chosen.factor, changing)
-        how = (chosen.extreme, chosen.open, chosen.beyond)
+        how = (chosen.extreme, chosen.open, chosen.beyond, chosen.limit, chosen.scale)
         return State(read, chosen.free, chosen.factor, None, own, *how)
     factor, free = parts
     if factor is None:
@@ -242,13 +266,8 @@ def _system(left: Mapping[q.Read, q.Expr], changing: frozenset[q.Var]) -> System
     return System(places, tuple(matrix), tuple(free))
 
 
-LARGEST_POWER = 8
-"""Elements of powers of the matrix; with larger ones, differences of large numbers round more than
-the loop as written."""
-
-
 def _powers_grow(matrix: Sequence[Sequence[q.Expr | None]]) -> bool:
-    """Whether it is known that they do."""
+    """Whether it is known that elements of the matrix's powers do."""
     numbers = [[0.0 if each is None else number(each) for each in row] for row in matrix]
     if any(each is None for row in numbers for each in row):
         return False

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.transforms.vector.fused.linear import LARGEST_POWER
 from schedsearch.transforms.vector.fused.scans import below, turns
 from schedsearch.transforms.vector.fused.snippets import after
-from schedsearch.transforms.vector.fused.states import LARGEST_POWER, System
+from schedsearch.transforms.vector.fused.states import System
 from schedsearch.transforms.vector.fused.values import Values, extreme_register
 
 
