@@ -22,10 +22,14 @@ as in older traces, where rectangles do not all start at 0 either).
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from math import inf, prod
 from typing import Any
 
+from schedsearch.analysis.accesses import accesses
+from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.walkers import element_bits, fresh, lanes, loops, names, next_path
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
@@ -39,6 +43,13 @@ VERSION = 1
 NORMAL_FORM = 3
 
 MAX_FACTOR = 4096
+
+LARGE = 4
+"""Operands that are so many times as large as the second cache are cut into blocks of rows first,
+whose rectangles are products like others, with packed panels."""
+
+BLOCK_ROWS = 192
+"""Rows that a packed panel is used for; tiles of 2, 3, 4, 6, 8, 12 and 16 rows divide them."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         longest = longest_extent(proc, loop)
         width = lanes(target, element_bits(triangle.inner.body))
         # Rows that end where vectors do, and few of them in a small triangle.
-        for factor in sorted({16 * width, 4 * width, max(width, 8)}):
+        factors = sorted({16 * width, 4 * width, max(width, 8)})
+        for factor in [BLOCK_ROWS, *factors] if _large(proc, triangle, target) else factors:
             if 2 * factor <= longest:
                 plain = not triangle.lower and divides(proc, factor, loop.hi, loop.path)
                 rest: dict[str, ArgValue] = {} if plain else {"rest": True}
@@ -70,6 +82,23 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 yield loop, given
                 if triangle.falling:
                     yield loop, {**given, "late": True}
+
+
+def _large(proc: q.Proc, triangle: _Triangle, target: Target) -> bool:
+    """Whether the inner loop reads an operand that is too large for one core's caches."""
+    cache = (target.cache_bytes[1:] or (inf,))[0]
+    inner, arrays = triangle.inner, declared(proc)
+    operands = {
+        access.buf
+        for access in accesses(inner.body)
+        if not access.writes and any(inner.iter in q.expr_vars(index) for index in access.idx)
+    }
+    return any(
+        prod(x.const if x.is_const else inf for x in arrays[buf].shape)
+        * (ELEMENT_BITS.get(arrays[buf].type, 0) // 8)
+        > LARGE * cache
+        for buf in operands
+    )
 
 
 def _adds_up(loop: q.For) -> bool:
