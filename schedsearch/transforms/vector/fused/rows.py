@@ -93,7 +93,7 @@ def fewest_rows(kind: str, lanes: int) -> int:
 
 
 def totals(kind: str, lanes: int, rows: int) -> Snippet:
-    """A register of the sums of so many registers, a power of two: from `fewest_rows` to `lanes`."""
+    """A register of the sums of so many, a power of two from `fewest_rows` to `lanes`."""
     vec, result, part = set_name(kind, lanes), set_name(kind, rows), fewest_rows(kind, lanes)
     names = [f"x{row}" for row in range(rows)]
     params = ", ".join(f"{vec} {name}" for name in names)
