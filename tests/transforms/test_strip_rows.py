@@ -23,13 +23,16 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "normal_equations": [{}],
     "gradient": [{"n": n, "m": m} for n, m in ((1, 1), (15, 7), (16, 33), (53, 20))],
     "with_outputs": [{"n": n} for n in (1, 31, 32, 70)],
+    "cosines": [{"n": n} for n in (1, 15, 16, 53)],
+    "thin_product": [{"n": n} for n in (1, 15, 16, 53)],
 }
+SHORT = ("cosines", "thin_product")
 
 
 def blocked(name: str) -> list[tuple[Trace, State]]:
     """The strips alone, with blocks for the result, and with both sums in registers."""
     found = [only(STRIP, PROCEDURES[name])]
-    for transform in (BLOCK, SUMS):
+    for transform in (SUMS,) if name in SHORT else (BLOCK, SUMS):
         trace, state = found[-1]
         rewrite = next(transform.rewrites(state.ast, TARGET))
         procedure = apply(state.procedure, state.ast, rewrite)
@@ -48,7 +51,7 @@ def test_each_part_has_a_loop_over_the_strip(name: str) -> None:
     trace, state = only(STRIP, PROCEDURES[name])
     [rewrite] = trace.steps
     rows = [s for s in q.walk(state.ast.body) if isinstance(s, q.For) and s.iter.name == "ir"]
-    assert len(rows) >= 3
+    assert len(rows) >= (2 if name in SHORT else 3)
     assert all(len(each.body) <= 2 for each in rows)
     assert all(each.extent == rewrite.arg("rows") for each in rows)
     assert not list(STRIP.rewrites(state.ast, TARGET))

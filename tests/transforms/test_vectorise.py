@@ -25,7 +25,7 @@ PROCEDURES = source("elementwise").procs
 (VECTORISE,) = select(["vectorise"])
 WIDE = replace(TARGET, vector_bits=512)
 CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"
-SIZES = [1, 3, 4, 5, 17, 53]
+SIZES = [1, 3, 4, 5, 17, 53, 140]
 
 
 FLAGS = {

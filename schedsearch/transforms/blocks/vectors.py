@@ -9,10 +9,14 @@ from typing import Any
 from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
+from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
+from schedsearch.transforms.blocks.skewing import may_be_long
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import At, Op, OpArg, Steps
+from schedsearch.transforms.vector.fused.model import alignable
 from schedsearch.transforms.vector.fused.recognise import fuse
 
 TAILS: dict[str, dict[str, OpArg]] = {
@@ -21,6 +25,19 @@ TAILS: dict[str, dict[str, OpArg]] = {
     "masked": {"tail": "cut"},
 }
 """What `divide_loop` is told for each way to treat the last iterations."""
+
+ALIGNED_REGISTERS = 16
+"""Of shorter loops more time goes to what comes before than is gained."""
+
+
+def worth_aligning(proc: q.Proc, loop: q.For, lanes: int, target: Target) -> bool:
+    """Whether a loop is so long that its first iterations may be carried out apart, and most of
+    its registers might lie in two cache lines."""
+    if target.vector_bits <= 8 * max(target.align, ALLOCATED):
+        return False
+    if loop.extent is not None:
+        return loop.extent >= ALIGNED_REGISTERS * lanes
+    return may_be_long(proc, loop.path, loop.hi - loop.lo)
 
 
 def use_instruction(
@@ -35,16 +52,22 @@ def use_instruction(
     spare: bool = False,
     in_order: bool = False,
     once: bool = False,
+    aligned: bool = False,
+    together: bool = False,
 ) -> Steps:
     """Make the loop at `path` an instruction. `spare`: what registers hold beyond its iterations is
     of no use. `in_order`: sums are added up as it is written. `once`: it has no loop
-    over registers, if it needs one at most."""
+    over registers, if it needs one at most. `aligned`: its first iterations are those before a
+    register that is aligned. `together`: the loop is over rows, and it goes along all of them."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
-    fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn, once)
+    fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn, once, together)
     if fused is None:
         raise RewriteError("the divided loop has no vector form")
-    yield from p.do("replace", At(path), replace(fused, spare=spare, in_order=in_order))
+    if aligned and not alignable(fused):
+        raise RewriteError("there is no array whose registers could be aligned")
+    new = replace(fused, spare=spare, in_order=in_order, aligned=aligned)
+    yield from p.do("replace", At(path), new)
 
 
 def divide_loop(

@@ -89,3 +89,24 @@ def with_rows(n: size, y: f32[33], A: f32[n, 33], x: f32[33]):
             t += row[j] * A[i, j] * x[j]
         for j in seq(0, 33):
             y[j] += t * A[i, j]
+
+
+@proc
+def cosines(n: size, c: f32[n], A: f32[n, 20], B: f32[n, 20]):
+    for i in seq(0, n):
+        ab: f32
+        aa: f32
+        ab = 0.0
+        aa = 1.0
+        for j in seq(0, 20):
+            ab += A[i, j] * B[i, j]
+            aa += A[i, j] * A[i, j]
+        c[i] = ab / aa
+
+
+@proc
+def thin_product(n: size, y: f64[n], A: f64[n, 8], x: f64[8]):
+    for i in seq(0, n):
+        y[i] = 0.0
+        for j in seq(0, 8):
+            y[i] += A[i, j] * x[j]

@@ -66,6 +66,38 @@ def rows_with_rows(n: size, C: f32[9, 9], A: f32[9, n]):
 
 
 @proc
+def short_rows(n: size, y: f32[n], A: f32[n, 20], x: f32[20]):
+    for i in seq(0, n):
+        for j in seq(0, 20):
+            y[i] += A[i, j] * x[j]
+
+
+@proc
+def one_of_three_sums(n: size, s: f64[3, n], A: f64[n, 7], B: f64[n + 1, 9]):
+    for i in seq(0, n):
+        for j in seq(1, 7):
+            a: f64
+            a = A[i, j] * 0.5
+            s[0, i] += a * B[i + 1, j + 2]
+            s[1, i] += a * a
+            s[2, i] += fmaxf(B[i, j], a)
+
+
+@proc
+def rows_that_overlap(n: size, y: f32[n, 2], x: f32[n + 12], w: f32[13]):
+    for i in seq(0, n):
+        for j in seq(0, 13):
+            y[i, 1] += x[i + j] * w[j]
+
+
+@proc
+def long_rows(n: size, y: f32[18], A: f32[18, 2 * n], B: f32[18, 2 * n]):
+    for i in seq(0, 18):
+        for j in seq(0, 2 * n - 1):
+            y[i] += A[i, j] * B[i, j]
+
+
+@proc
 def one_beside_its_terms(n: size, s: f32[3], y: f32[3, n], x: f32[3, n]):
     for i in seq(0, 3):
         for j in seq(0, n):

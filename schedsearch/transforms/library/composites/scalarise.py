@@ -36,6 +36,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import kept_loops, used_again
+from schedsearch.transforms.blocks.short_rows import sums_short_rows
 from schedsearch.transforms.blocks.terms import moves
 from schedsearch.transforms.library.composites import vectorise
 from schedsearch.transforms.operators.cursors import Cursors
@@ -64,7 +65,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if not _can_be(proc, loop):
             continue
         structures = _structures(proc, loop)
-        if structures and not _gains(proc, loop, max(lanes, LONG_ROWS)):
+        gains = not sums_short_rows(loop) and _gains(proc, loop, max(lanes, LONG_ROWS))
+        if structures and not gains:
             continue
         halves = structures and target.vector_bits >= TWICE
         for each in (lanes // 2, lanes) if halves else (lanes,):

@@ -17,6 +17,22 @@ For rows that are summed up and then, times what came of that, added to one resu
 the gradients of linear models. A strip of rows stays in the cache between both, its sums are
 independent of each other, and a tile of the result stays in registers for all of it. Known as strip
 mining and loop distribution. Rows that the strip does not divide stay as they are.
+
+So are short rows with sums of their own, which are added up together then (`vectorise_reduction`),
+and what comes of the sums is computed in registers:
+
+```
+for i in seq(0, n):                    for i in seq(0, n / 16):
+    t: f32                                 t: f32[16]
+    t = 0.0                                for ir in seq(0, 16):
+    for j in seq(0, 48):                       t[ir] = 0.0
+        t += A[i, j] * B[i, j]   ->        for ir in seq(0, 16):
+    s[i] = sqrt(t)                             for j in seq(0, 48):
+                                                   t[ir] += A[16 * i + ir, j] * B[16 * i + ir, j]
+                                           for ir in seq(0, 16):
+                                               s[16 * i + ir] = sqrt(t[ir])
+                                       ...
+```
 """
 
 from __future__ import annotations
@@ -31,6 +47,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.jam import jammable
+from schedsearch.transforms.blocks.short_rows import sums_short_rows
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, Memory, Proposal, Steps
 
@@ -44,9 +61,14 @@ UNKNOWN = 512
 
 MAX_STRIP = 1024
 
+SIDE_BY_SIDE = 16
+"""Rows of a strip that are summed up together."""
+
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
+        if sums_short_rows(loop) and (loop.extent is None or loop.extent >= 2 * SIDE_BY_SIDE):
+            yield loop, {"rows": SIDE_BY_SIDE}
         if not _used_twice(loop):
             continue
         inner = [each for each in loop.body if isinstance(each, q.For)]
@@ -86,7 +108,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     loop, strip = ast.by_path.get(path), args["rows"]
     if type(strip) is not int or not 2 <= strip <= MAX_STRIP:
         raise RewriteError(f"a strip has from 2 to {MAX_STRIP} rows")
-    if not isinstance(loop, q.For) or not _used_twice(loop):
+    if not isinstance(loop, q.For) or not (_used_twice(loop) or sums_short_rows(loop)):
         raise RewriteError("there are no rows that are summed up and then added")
     if loop.extent is not None and loop.extent < strip:
         raise RewriteError(f"the loop has only {loop.extent} iterations")

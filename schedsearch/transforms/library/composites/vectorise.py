@@ -15,6 +15,15 @@ scalars declared inside become registers. Each copy of the body is one instructi
 `lanes` is the length of a register, `unroll` how many follow each other. What the
 registers do not cover is the argument `tail`: `none` (nothing is left), `cut` (a
 scalar loop), `masked` (an instruction for the first `n` lanes).
+
+With `aligned` the whole loop is one instruction, in `unroll` registers at a time. It begins with
+the iterations before a register that is aligned, since one that lies in two cache lines takes twice
+as long:
+
+```
+for j in seq(0, n):
+    y[i, j] = r * x[i, j]     ->     vec_f32x8_mul_...(n, y[i, 0:n], r, x[i, 0:n])
+```
 """
 
 from collections.abc import Iterator
@@ -24,7 +33,13 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.blocks.vectors import TAILS, divide_loop, use_instruction
+from schedsearch.transforms.blocks.vectors import (
+    TAILS,
+    divide_loop,
+    running_from_zero,
+    use_instruction,
+    worth_aligning,
+)
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 from schedsearch.transforms.vector.fused.model import widest
@@ -51,6 +66,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             yield loop, {"lanes": lanes, "unroll": unroll, "tail": "none" if whole else "masked"}
             if unroll == 1 and not whole:
                 yield loop, {"lanes": lanes, "unroll": unroll, "tail": "cut"}
+        if worth_aligning(proc, loop, lanes, target):
+            yield loop, {"lanes": lanes, "unroll": 4, "tail": "masked", "aligned": True}
 
 
 def _lanes(target: Target, loop: q.For) -> int:
@@ -77,6 +94,12 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if not isinstance(loop, q.For) or not _vectorisable(ast, loop, lanes, structures=True):
         raise RewriteError("the iterations of this loop have no vector form")
     p = Cursors((yield None))
+    if args.get("aligned", False) is True:
+        if tail != "masked":
+            raise RewriteError("a loop in one instruction has a masked tail")
+        path = yield from running_from_zero(p, path)
+        yield from use_instruction(p, path, lanes, True, chains=unroll, aligned=True)
+        return
     held = p.at(path)
     if loop.lo != q.Affine(0):
         yield from p.do("shift_loop", held, 0)

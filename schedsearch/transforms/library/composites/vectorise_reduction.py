@@ -42,22 +42,38 @@ for j in seq(0, n):
 
 With `at_once` so is a single sum. Its length is not known, and rows may be shorter than all chains
 are together: the instruction goes on in one chain, and only then to its masked end.
+
+With `tile_rows`, too, it goes along so many rows side by side, which have sums of their own; there
+may be several for each row:
+
+```
+for i in seq(0, 64):                     for io in seq(0, 8):
+    for j in seq(0, n):        ->            vec_f32x16_mul_add_...(n, y[8 * io:8 * io + 8],
+        y[i] += A[i, j] * x[j]                                      A[8 * io:8 * io + 8, 0:n], x)
+```
+
+The registers of all rows are added up at once in the end, which short rows need most.
+
+With `aligned` a loop in one instruction begins with the iterations before a register that is
+aligned, as that of `vectorise`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.independence import divisible
-from schedsearch.analysis.ranges import loops_at
+from schedsearch.analysis.ranges import loops_at, ranges_at, trips
 from schedsearch.analysis.walkers import fresh, loops, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS, PLAIN
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
-from schedsearch.core.text import show_access
+from schedsearch.core.text import show_access, show_affine
 from schedsearch.core.trace import ArgValue
+from schedsearch.transforms.blocks.blocking import MOST_STREAMS, register_for
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.skewing import may_be_long
 from schedsearch.transforms.blocks.terms import first_dim, moves
@@ -66,6 +82,7 @@ from schedsearch.transforms.blocks.vectors import (
     divide_loop,
     running_from_zero,
     use_instruction,
+    worth_aligning,
 )
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Proposal, Steps, Vector
@@ -88,6 +105,12 @@ that one takes, and most reductions wait for their loads anyway."""
 TILES = ((8, 1), (4, 2), (4, 1))
 """Rows and chains of a tile: as many registers, and room for what the rows share."""
 
+SIDE_BY_SIDE = (16, 8, 4)
+"""Rows of one instruction: powers of two, whose registers are added up at once."""
+
+SHORT_ROWS = 2
+"""Registers of a row whose lanes' sum takes a good part of its time."""
+
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
@@ -98,6 +121,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         shared = _shared(loop)
         if target.fp is FloatingPoint.STRICT and any(stmt.type in FLOATS for stmt in shared):
             continue
+        beside = _side_by_side(proc, loop, lanes, target)
+        if beside is not None and _is_short(loop, lanes):
+            yield loop, beside
+            beside = None
         most = MAX_REGISTERS // 2 // len(shared)
         shapes = [(1, n) for n in CHAINS if n <= most and _covers(loop, lanes * n)][:2]
         if _in_one(loop, reduce):
@@ -106,6 +133,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 one: dict[str, ArgValue] = {"lanes": lanes, "chains": chains, "tile_rows": 1}
                 one["tail"] = "masked"
                 yield loop, one
+                if worth_aligning(proc, loop, lanes, target):
+                    yield loop, {**one, "aligned": True}
                 if parts > 1 and _covers(loop, lanes * chains * parts):
                     yield loop, {**one, "parts": parts}
             continue
@@ -121,9 +150,45 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 loop,
                 {"lanes": lanes, "chains": chains, "tile_rows": tile_rows, "tail": tail},
             )
+        if beside is not None:
+            yield loop, beside
+        one = {"lanes": lanes, "chains": CHAINS[1], "tile_rows": 1, "tail": "masked"}
+        one["at_once"] = True
         if loop.extent is None and may_be_long(proc, loop.path, loop.hi - loop.lo):
-            one = {"lanes": lanes, "chains": CHAINS[1], "tile_rows": 1, "tail": "masked"}
-            yield loop, {**one, "at_once": True}
+            yield loop, one
+        if worth_aligning(proc, loop, lanes, target):
+            yield loop, {**one, "aligned": True}
+
+
+def _side_by_side(
+    proc: q.Proc, loop: q.For, lanes: int, target: Target
+) -> dict[str, ArgValue] | None:
+    """Arguments for instructions over several rows of the loop around; None if it has none."""
+    rows = _rows_of_all(proc, loop)
+    if rows is None or not may_be_long(proc, loop.path, loop.hi - loop.lo):
+        return None
+    if loop.extent is not None:
+        lanes = min(lanes, register_for(loop.extent))
+    room = 3 * target.vector_registers // 4 // len(_writes(loop))
+    most = min(room, lanes, SIDE_BY_SIDE[0] if _is_short(loop, lanes) else MOST_STREAMS)
+    number = next((n for n in SIDE_BY_SIDE if n <= most and _covers(rows, n)), 0)
+    possible = number and fuse(proc, replace(rows, hi=q.Affine(number)), lanes, True, together=True)
+    if not possible:
+        return None
+    args: dict[str, ArgValue] = {"lanes": lanes, "tile_rows": number, "tail": "masked"}
+    return {**args, "chains": 1, "at_once": True}
+
+
+def _is_short(loop: q.For, lanes: int) -> bool:
+    """Whether to add up a register's lanes takes about as long as all else."""
+    return loop.extent is not None and loop.extent <= SHORT_ROWS * lanes
+
+
+def _rows_of_all(proc: q.Proc, loop: q.For) -> q.For | None:
+    """The loop directly around, if all that the loop does is sums, of which every iteration of that
+    has its own."""
+    found = {_rows(proc, loop, s) if isinstance(s, q.Reduce) else None for s in _writes(loop)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _covers(loop: q.For, count: int) -> bool:
@@ -205,6 +270,9 @@ def _shares(reduce: q.Assign | q.Reduce, loop: q.For, rows: q.For) -> bool:
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     loop = ast.by_path[path]
     shape = _checked(args)
+    if args.get("at_once", False) is True and shape.rows > 1:
+        yield from _rows_side_by_side(ast, loop, shape)
+        return
     reduce = _reduction(ast, loop, shape.lanes) if isinstance(loop, q.For) else None
     if not isinstance(loop, q.For) or reduce is None:
         raise RewriteError("there is no sum over this loop that has a vector form")
@@ -221,9 +289,10 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if in_one or isinstance(reduce, q.Assign):
         if shape.rows > 1 or shape.tail != "masked":
             raise RewriteError("a loop in one instruction has one row and a masked tail")
-        chains, parts = shape.chains, shape.parts
         path = yield from running_from_zero(p, path)
-        yield from use_instruction(p, path, shape.lanes, True, chains=chains, parts=parts)
+        ways: dict[str, Any] = {"chains": shape.chains, "parts": shape.parts}
+        ways["aligned"] = args.get("aligned", False) is True
+        yield from use_instruction(p, path, shape.lanes, True, **ways)
         return
     taken = names(ast)
     plan = _Plan(p, shape, loop, reduce, taken)
@@ -246,6 +315,35 @@ class _Shape:
     rows: int
     tail: str
     parts: int
+
+
+def _rows_side_by_side(ast: q.Proc, loop: q.Stmt, shape: _Shape) -> Steps:
+    """Make so many rows of the loop around an instruction, and each of those that are left."""
+    if not isinstance(loop, q.For) or _reduction(ast, loop, shape.lanes) is None:
+        raise RewriteError("there is no sum over this loop that has a vector form")
+    around = _rows_of_all(ast, loop)
+    if around is None or shape.tail != "masked" or shape.parts > 1:
+        raise RewriteError("there are no rows with sums of their own around this loop")
+    p = Cursors((yield None))
+    path = around.path
+    length, possible = loop.hi - loop.lo, trips(loop, ranges_at(ast, loop.path[:-1]))
+    if possible[0] < 1:
+        condition = f"{show_affine(length - length.const)} > {-length.const}"
+        yield from p.do("specialize", At(path), (condition,))
+        path = (*path, 0)
+    if loop.lo != q.Affine(0):
+        yield from p.do("shift_loop", p.at((*path, 0)), 0)
+    rows = p.at(path)
+    if around.extent != shape.rows:
+        new = (around.iter.name, fresh(names(ast), f"{around.iter.name}r"))
+        whole = divides(ast, shape.rows, around.hi, around.path)
+        yield from p.do("divide_loop", rows, shape.rows, new, **TAILS["none" if whole else "cut"])
+        if not whole:
+            rest = (*next_path(p.path(rows)), 0)
+            yield from use_instruction(p, rest, shape.lanes, True)
+        rows = p.at(p.path(rows, 0))
+    way: dict[str, Any] = {"chains": shape.chains, "together": True}
+    yield from use_instruction(p, p.path(rows), shape.lanes, True, **way)
 
 
 @dataclass(frozen=True)

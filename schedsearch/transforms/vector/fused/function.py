@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conversions import promoted
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
@@ -36,13 +37,15 @@ from schedsearch.transforms.vector.fused.model import (
 from schedsearch.transforms.vector.fused.parts import parallel_parts
 from schedsearch.transforms.vector.fused.recurrences import Recurrence
 from schedsearch.transforms.vector.fused.recurring import carried_register, results
+from schedsearch.transforms.vector.fused.rows import rows_written_out, totals_of_rows
 from schedsearch.transforms.vector.fused.states import States, law
 from schedsearch.transforms.vector.fused.values import Value, Values, extreme_register
 
 
 def c_function(fused: Fused) -> str:
     """C text of the instruction's function, after the snippets that it uses."""
-    return Function(fused, Values(fused)).text()
+    done = rows_written_out(fused) if fused.together else fused
+    return Function(done, Values(done), name=fused_name(fused)).text()
 
 
 @dataclass
@@ -53,6 +56,7 @@ class Function:
     fused: Fused
     c: Values
     sums: dict[str, tuple[str, str]] = field(default_factory=dict)
+    name: str = ""
 
     def text(self) -> str:
         if self.fused.parts > 1:
@@ -63,7 +67,7 @@ class Function:
         if self.fused.recurrence:
             extremes = []
         body = self.body()
-        lines = [f"static inline __attribute__((always_inline)) void {fused_name(self.fused)}("]
+        lines = [f"static inline __attribute__((always_inline)) void {self.name}("]
         lines += [f"    {', '.join(self.params())})", "{"]
         lanes = self.fused.lanes
         if self.fused.empty:  # masks are of one lane at least
@@ -84,7 +88,7 @@ class Function:
         stores = any(op.written and op.moves for op in self.fused.operands)
         several = bool(extremes) or (bool(self.sums) and stores) or len(self.sums) > 1
         several = several or self.fused.chains > 1
-        in_chains = several or self.fused.recurrence
+        in_chains = several or self.fused.recurrence or self.fused.aligned
         if in_chains and self.fused.counted and not self.fused.whole:
             lines += self.counted_chains(body)
         elif self.fused.loops:
@@ -97,22 +101,30 @@ class Function:
             lines += [*(f"        {line}" for line in body), "    }"]
         else:
             lines += [f"    {line}" for line in body]
-        for name, (kind, element) in self.sums.items():
-            total = " + ".join(self.sum_registers(name))
-            total = f"{self.c.need(snippets.total(kind, lanes), kind)}({total})"
-            lines.append(f"    {element} += {total};")
+        lines += [f"    {line}" for line in self.added_up()]
         for stmt in extremes:
             lines += [f"    {line}" for line in self.joined(stmt)]
         if self.fused.recurrence:
             lines += [f"    {line}" for line in ended(self.law, self.c)]
         lines.append("}")
-        function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
+        function = snippets.guarded(self.name, "\n".join(lines))
         return "\n".join([*self.c.needed.values(), function])
+
+    def added_up(self) -> Iterator[str]:
+        """What the registers of each sum come to."""
+        lanes = self.fused.lanes
+        joined = {name: " + ".join(self.sum_registers(name)) for name in self.sums}
+        if self.fused.together:
+            yield from totals_of_rows(self.c, self.sums, joined)
+            return
+        for name, (kind, element) in self.sums.items():
+            total = self.c.need(snippets.total(kind, lanes), kind)
+            yield f"{element} += {total}({joined[name]});"
 
     def in_parts(self) -> str:
         """A function that has the instruction for one thread do each part of the iterations."""
         single = replace(self.fused, parts=1)
-        one = Function(single, Values(single))
+        one = Function(single, Values(single), name=fused_name(single))
         (extreme,) = reduced(self.fused)
         assert isinstance(extreme, q.Assign)
         text, uid = one.text(), extreme.buf.uid
@@ -158,17 +170,48 @@ class Function:
     def counted_chains(self, rest: Sequence[str]) -> Iterator[str]:
         """The loop of a counted instruction that reduces: whole registers in all chains, then in
         one, then what is left."""
-        lanes, self.c.masked = self.fused.lanes, False
+        lanes, self.c.masked, length = self.fused.lanes, False, self.fused.length
+        if length:
+            yield f"    const long n = {length};"
         yield "    long l = 0;"
+        if self.fused.aligned:
+            yield from self.up_to_alignment(rest)
         for chains in sorted({self.fused.chains, 1}, reverse=True):
+            if length and length < chains * lanes:
+                continue
             yield f"    for (; n - l >= {chains * lanes}; l += {chains * lanes}) {{"
             for self.c.chain in range(chains):
                 yield from ("        {", *(f"            {x}" for x in self.body()), "        }")
             yield "    }"
-        yield "    if (l < n) {"
+        if length and length % lanes == 0:
+            return
+        yield "    {" if length else "    if (l < n) {"
         yield "        const long m = n - l;"
         yield from (f"        {line}" for line in rest)
         yield "    }"
+
+    def up_to_alignment(self, masked: Sequence[str]) -> Iterator[str]:
+        """The iterations before those whose registers are aligned: of what is written, or of the
+        first array that is read."""
+        lanes, kind, address = self.fused.lanes, *self.aligned_address()
+        size = ELEMENT_TYPES[kind].bits // 8
+        yield f"    const long before = -(unsigned long)({address}) / {size} & {lanes - 1};"
+        yield "    if (before) {"
+        yield "        const long m = before < n ? before : n;"
+        yield from (f"        {line}" for line in masked)
+        yield "        l = m;"
+        yield "    }"
+
+    def aligned_address(self) -> tuple[str, str]:
+        """The type of an array, and C of where it is accessed first."""
+        simple = [s for s in self.fused.body if isinstance(s, q.Assign | q.Reduce)]
+        places = [(s.type, s.buf, s.idx) for s in simple]
+        places += [(r.type, r.buf, r.idx) for s in simple for r in reads(s.rhs)]
+        return next(
+            (kind, self.c.address(buf, idx))
+            for kind, buf, idx in places
+            if buf.uid < len(self.fused.operands) and idx and LANE in q.expr_vars(idx[-1])
+        )
 
     def joined(self, stmt: q.Assign) -> Iterator[str]:
         """Join the chains of an extreme, then its lanes by halves: the statement itself says how,
@@ -192,7 +235,7 @@ class Function:
             yield f"{{ const {self.c.vec(kind)} x{_PART} = {each}; {total} = {again}; }}"
 
     def params(self) -> Iterator[str]:
-        if self.fused.counted:
+        if self.fused.counted and not self.fused.length:
             yield "long n"
         for uid, op in enumerate(self.fused.operands):
             ctype = self.c.vec(op.type) if op.registers else ELEMENT_TYPES[op.type].c

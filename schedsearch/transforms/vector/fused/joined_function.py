@@ -72,7 +72,6 @@ def joined_function(fused: Fused) -> str:
 @dataclass
 class _JoinedFunction(Function):
     c: RowValues
-    name: str = ""
 
     def text(self) -> str:
         extremes = [stmt for stmt in reduced(self.fused) if isinstance(stmt, q.Assign)]

@@ -68,7 +68,11 @@ class Fused:
     instruction has no loop over registers, since its iterations fill one at most. `in_order`:
     compilers are to add to registers one after the other, as it is written. `row`: the instruction
     counts rows of so many elements, and goes along them (`joined.py`). `backwards`: it goes
-    backwards through memory, and its body is that of the mirror image (`backwards.py`).
+    backwards through memory, and its body is that of the mirror image (`backwards.py`). `aligned`:
+    after its first iterations no register of what it writes (else reads) lies in two cache lines.
+    `together`: its `copies` are rows, each with sums of its own, which it goes along side by side;
+    their lanes are added up at once (`rows.py`). Of rows whose `length` is known it has no code for
+    others.
     """
 
     lanes: int
@@ -86,6 +90,9 @@ class Fused:
     row: int = 0
     backwards: bool = False
     once: bool = False
+    aligned: bool = False
+    together: bool = False
+    length: int = 0
 
     @property
     def loops(self) -> bool:
@@ -95,6 +102,14 @@ class Fused:
     def reads_whole(self, op: Operand) -> bool:
         """Whether an operand is read beyond the iterations that are done."""
         return self.whole and not op.registers and not op.written
+
+
+def alignable(fused: Fused) -> bool:
+    """Whether an instruction takes many registers of elements that follow each other in memory."""
+    moving = [op for op in fused.operands if op.moves]
+    alone = not (fused.recurrence or fused.row or fused.parts > 1)
+    plain = not any(op.registers or op.inner for op in moving)
+    return fused.loops and alone and bool(moving) and plain
 
 
 def operand(uid: int) -> q.Var:
@@ -177,6 +192,8 @@ def fused_name(fused: Fused) -> str:
     shape += f" rows of {fused.row}" if fused.row else ""
     shape += " backwards" * fused.backwards
     shape += " once" * fused.once
+    shape += " aligned" * fused.aligned
+    shape += f" together, of {fused.length}" if fused.together else ""
     inner = [op.inner for op in fused.operands]
     shape += f" structures {inner}" if any(inner) else ""
     text = "\n".join([shape, *body_lines(fused)])

@@ -63,13 +63,14 @@ Indices = tuple[q.Affine, ...]
 class ArrayAccesses:
     """How a loop accesses one array: where, in which order; the statements that write it;
     the loop over lanes, and that over registers if there is one. `in_turn`: lanes may read what the
-    one before wrote."""
+    one before wrote. `rows`: the loop around is one over so many rows."""
 
     places: tuple[Indices, ...]
     writes: list[q.Assign | q.Reduce]
     loop: q.For
     outer: q.For | None
     in_turn: bool = False
+    rows: int = 0
 
     @property
     def moves(self) -> list[bool | None]:
@@ -104,15 +105,18 @@ def as_operand(uid: int, array: Array, accesses: ArrayAccesses, lanes: int) -> G
     if not (accesses.in_turn or _apart(accesses)):
         return None
     if register_kind(array.mem) is not None:
+        if accesses.rows:
+            return None
         return _register(uid, array, accesses, lanes)
     if not array.mem.startswith("DRAM"):
         return None
-    if accesses.outer and any(
+    used = accesses.outer and any(
         accesses.outer.iter in q.expr_vars(index) for place in accesses.places for index in place
-    ):
+    )
+    if used and not accesses.rows:
         return None
     window = _window(uid, array, accesses)
-    if window or (accesses.in_turn and accesses.writes):
+    if window or accesses.rows or (accesses.in_turn and accesses.writes):
         return window
     return _whole(uid, array, accesses)
 
@@ -195,6 +199,14 @@ def _window(uid: int, array: Array, accesses: ArrayAccesses) -> Given | None:
         return None
     if moves:
         corner[-1] = corner[-1] - q.as_affine(accesses.loop.iter)
+    rows = accesses.outer if accesses.rows else None
+    for dim, index in enumerate(corner if rows else ()):
+        assert rows is not None
+        if index.coefficient(rows.iter) == 1:
+            corner[dim] = index - q.as_affine(rows.iter)
+            box[dim] += accesses.rows - 1
+        if rows.iter in q.expr_vars(corner[dim]):
+            return None
     made = Operand(array.type, tuple(box), moves, False, bool(accesses.writes))
     return Given(operand(uid), made, _from_corner(accesses, tuple(corner)))
 

@@ -25,6 +25,7 @@ from schedsearch.core.element_types import VECTORS
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.vector.fused.backwards import mirrored
 from schedsearch.transforms.vector.fused.model import (
+    COPY,
     Fused,
     arithmetic,
     reduced,
@@ -52,6 +53,7 @@ def fuse(
     parts: int = 1,
     in_turn: bool = False,
     once: bool = False,
+    together: bool = False,
 ) -> Fused | None:
     """The instruction for `loop`, whatever its bounds are; None if there is none.
 
@@ -59,13 +61,16 @@ def fuse(
     the counted instruction should load all lanes, which it does where arrays have as many
     elements. `chains` and `parts`: of minima and maxima. `in_turn`: iterations need the result of
     the one before, as a linear recurrence. `once`: there should be no loop over registers,
-    where the iterations certainly fill one at most.
+    where the iterations certainly fill one at most. `together`: `loop` is a constant loop over
+    rows, with the one along each inside, and each row has sums of its own.
     """
     outer, copies = None, 1
-    if len(loop.body) == 1 and isinstance(loop.body[0], q.For) and not counted:
+    if len(loop.body) == 1 and isinstance(loop.body[0], q.For) and counted is together:
         outer, copies, loop = loop, loop.extent or 0, loop.body[0]
         if copies < 2 or outer.parallel or outer.lo != q.Affine(0):
             return None
+    if together and outer is None:
+        return None
     if loop.parallel or not 2 <= lanes <= MAX_LANES or lanes & (lanes - 1):
         return None
     mirror = mirrored(loop) if in_turn else None
@@ -87,6 +92,7 @@ def fuse(
             loop,
             outer,
             buf in handed_on,
+            copies if together else 0,
         )
         made = buf in arrays and as_operand(uid, arrays[buf], accesses, lanes)
         if not made:
@@ -105,6 +111,9 @@ def fuse(
             return None
     if any(stmt.type == "f16" for stmt in reduced(fused)):
         return None  # each addition rounds to f16
+    if together:
+        length = loop.extent or 0
+        return replace(fused, together=True, length=length) if _of_rows(fused) else None
     if fused.whole and not _has_lanes(proc, loop, fused, places):
         fused = replace(fused, whole=False)
         return _once(proc, loop, fused) if once else fused
@@ -136,6 +145,18 @@ def statements(loop: q.For) -> tuple[list[Simple], list[q.Alloc]] | None:
     if any(alloc.shape or alloc.type not in VECTORS for alloc in allocs):
         return None
     return simple, allocs
+
+
+def _of_rows(fused: Fused) -> bool:
+    """Whether all that is written is sums, of which each row has its own."""
+    written = [s for s in fused.body if isinstance(s, q.Assign | q.Reduce)]
+    own = [s for s in written if s.buf.uid < len(fused.operands)]
+    return bool(own) and all(
+        isinstance(s, q.Reduce)
+        and not fused.operands[s.buf.uid].moves
+        and any(COPY in q.expr_vars(index) for index in s.idx)
+        for s in own
+    )
 
 
 def _starts_empty(proc: q.Proc, loop: q.For) -> bool:

@@ -58,7 +58,7 @@ def fused_source(fused: Fused) -> str:
     """Python text that defines the instruction; needs `extension.IMPORTS` before it, the
     vector sets of `register_kinds`, and `functions`."""
     name = fused_name(fused)
-    params = ["n: size"] if fused.counted else []
+    params = ["n: size"] if _given_count(fused) else []
     asserts = []
     if fused.counted and register_kinds(fused):
         asserts.append(f"    assert n <= {fused.lanes}")
@@ -95,8 +95,13 @@ def fused_source(fused: Fused) -> str:
     )
 
 
+def _given_count(fused: Fused) -> bool:
+    """Whether it is told how many iterations to do."""
+    return fused.counted and not fused.length
+
+
 def _loops(fused: Fused) -> list[str]:
-    count = fused.row or ("n" if fused.counted else fused.lanes)
+    count = fused.row or fused.length or ("n" if fused.counted else fused.lanes)
     lines = [f"for l in seq(0, {count}):", *(f"    {line}" for line in body_lines(fused))]
     if fused.copies > 1 or fused.row:
         around = "n" if fused.row else fused.copies
@@ -117,9 +122,11 @@ def _window(fused: Fused, uid: int, op: Operand) -> str:
         return f"[{op.type}][{', '.join(_of_rows(fused, uid, op))}]"
     if op.moves:
         span = op.box[op.lane_dim] - 1
-        counted = fused.counted and not fused.reads_whole(op)
+        counted = _given_count(fused) and not fused.reads_whole(op)
         extents[op.lane_dim] = (
-            (f"n + {span}" if span else "n") if counted else str(fused.lanes + span)
+            (f"n + {span}" if span else "n")
+            if counted
+            else str((fused.length or fused.lanes) + span)
         )
     return f"[{op.type}][{', '.join(extents)}]"
 
@@ -168,7 +175,7 @@ def _memory(fused: Fused, op: Operand) -> str:
 
 def _call(fused: Fused) -> str:
     """C text of a call, with Exo's place holders."""
-    args = ["{n}"] if fused.counted else []
+    args = ["{n}"] if _given_count(fused) else []
     for uid, op in enumerate(fused.operands):
         if op.places:
             args += [_pointer(uid, op, place) for place in range(op.places)]
