@@ -125,7 +125,11 @@ def test_the_frames_start_at_the_caller() -> None:
         assert module.inspect.getframeinfo(frames[0][0]).filename == __file__
 
 
-@pytest.mark.parametrize(("file", "name"), [("locality", "product"), ("taps", "one_by_one")])
+NAMED = [("locality", "product"), ("taps", "one_by_one"), ("kernels", "configured")]
+NAMED += [("extracted", "branching"), ("named", "moving")]
+
+
+@pytest.mark.parametrize(("file", "name"), NAMED)
 def test_names_for_a_text_are_those_that_exo_finds(file: str, name: str) -> None:
     proc = source(file).procs[name]._loopir_proc
     for stmt in statements(proc.body):
