@@ -20,6 +20,7 @@ class Array:
     window: bool = False
 
 
+@q.per_node
 def declared(proc: q.Proc) -> Mapping[q.Var, Array]:
     """Every data argument and allocation of a procedure."""
     unit = {

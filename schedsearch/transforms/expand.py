@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import takewhile
 from math import inf
 
 from schedsearch.core.errors import CodegenError, RewriteError
@@ -20,7 +21,6 @@ from schedsearch.transforms.promises import Promises
 from schedsearch.transforms.registry import (
     Transform,
     carry_out,
-    comes_next,
     normalises,
     propose,
 )
@@ -119,19 +119,19 @@ class Expander:
         Raises ReplayError if `start` does not replay.
         """
         clock, until = _Stages(), time.perf_counter() + patience_s
-        alphabet = [each for each in self.transforms if each.normal_form]
+
+        def in_time(_: Rewrite) -> bool:
+            return time.perf_counter() <= until
+
         steps: list[Child] = []
         done = start
         seen: set[str | None] = {ast_key(self.replayer.state(done).ast)}
         while time.perf_counter() < until:
             state = self.replayer.state(done)
-            proposals = sorted(propose(state.ast, self._target(state), alphabet), key=normalises)
-            clock.lap("propose")
             before = self._log_cost(state)
             clock.lap("predict")
-            for rewrite in proposals:
-                if not comes_next(rewrite, done.steps) or time.perf_counter() > until:
-                    continue
+            for rewrite in takewhile(in_time, self._next(state, done)):
+                clock.lap("propose")
                 self.between()
                 clock.lap("wait")
                 child = self._child(state, done, rewrite, before, clock, make=False, until=until)
@@ -143,6 +143,15 @@ class Expander:
             done = done.then(child.rewrite)
             seen.add(child.keys.ast)
         return self._replayed(start, steps, clock)
+
+    def _next(self, state: State, done: Trace) -> Iterator[Rewrite]:
+        """What may be the next step to the normal form. Those that come later in it are looked for
+        if none of the earlier ones was taken."""
+        least = max(normalises(done.steps[-1]) if done.steps else 0, 1)
+        for place in sorted({each.normal_form for each in self.transforms}):
+            if place >= least:
+                alphabet = [each for each in self.transforms if each.normal_form == place]
+                yield from propose(state.ast, self._target(state), alphabet)
 
     def _replayed(self, start: Trace, steps: list[Child], clock: _Stages) -> Replay:
         """With what building the end needs: what is between is built later, if at all."""

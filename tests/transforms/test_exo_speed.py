@@ -125,17 +125,11 @@ def test_the_frames_start_at_the_caller() -> None:
         assert module.inspect.getframeinfo(frames[0][0]).filename == __file__
 
 
-def test_the_effect_of_a_loop_is_computed_once() -> None:
-    procedure = source("locality").procs["product"]._loopir_proc
-    outer = procedure.body[0]
-    context = new_eff.ContextExtraction(procedure, [outer.body[0]])
-    once = context.loop_preenv(outer)
-    assert once is context.loop_preenv(outer)
-    assert once is not context.loop_preenv(outer.body[0])
-    assert str(once) == str(remembered._exo_loop_preenv(context, outer))
+NAMED = [("locality", "product"), ("taps", "one_by_one"), ("kernels", "configured")]
+NAMED += [("extracted", "branching"), ("named", "moving")]
 
 
-@pytest.mark.parametrize(("file", "name"), [("locality", "product"), ("taps", "one_by_one")])
+@pytest.mark.parametrize(("file", "name"), NAMED)
 def test_names_for_a_text_are_those_that_exo_finds(file: str, name: str) -> None:
     proc = source(file).procs[name]._loopir_proc
     for stmt in statements(proc.body):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from schedsearch.core.records import Outcome
+from schedsearch.core import ast as q
+from schedsearch.core.records import Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms import expand
 from schedsearch.transforms.children import Child
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.promises import Promises
-from schedsearch.transforms.registry import propose, select
+from schedsearch.transforms.registry import Transform, propose, select
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import TARGET, kernels, source
 
@@ -85,6 +87,24 @@ def test_the_way_to_the_normal_form_is_followed_to_its_end() -> None:
     assert found.keys == way.steps[0].keys
     later = expander.normalise(60.0, Trace(tuple(each.rewrite for each in way.steps[:2])))
     assert [each.rewrite for each in later.steps] == [each.rewrite for each in way.steps[2:]]
+
+
+def test_what_comes_later_is_proposed_when_it_is_needed() -> None:
+    asked: list[str] = []
+
+    def noting(each: Transform) -> Transform:
+        def propose(proc: q.Proc, target: Target) -> Any:
+            asked.append(each.name)
+            return each.propose(proc, target)
+
+        return replace(each, propose=propose)
+
+    alphabet = [noting(each) for each in select(["cut_triangle", "interchange_triangle"])]
+    expander = Expander(Replayer(source("triangles").procs["rows_above"]), TARGET, alphabet, {})
+    taken = [step.rewrite.transform for step in expander.normalise(60.0).steps]
+    assert taken[:2] == ["interchange_triangle", "cut_triangle"]
+    assert asked[:3] == ["interchange_triangle", "interchange_triangle", "cut_triangle"]
+    assert {*asked[3:]} == {"cut_triangle"}
 
 
 def test_a_way_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -259,12 +259,16 @@ def _as_reduction(
 
 def _dense(proc: q.Proc, stmt: q.Assign | q.Reduce) -> bool:
     """Whether every array of the statement is a contiguous array in plain memory."""
-    plain = {
+    return _plain(proc).issuperset([stmt.buf, *(read.buf for read in reads(stmt.rhs))])
+
+
+@q.per_node
+def _plain(proc: q.Proc) -> frozenset[q.Var]:
+    return frozenset(
         buf
         for buf, array in declared(proc).items()
         if not array.window and array.mem.startswith("DRAM") and array.type in VECTORS
-    }
-    return plain.issuperset([stmt.buf, *(read.buf for read in reads(stmt.rhs))])
+    )
 
 
 def kept_loops(stmt: q.Assign | q.Reduce, loops: Iterable[q.For]) -> set[q.Var]:

@@ -126,6 +126,7 @@ from exo.rewrite.LoopIR_unification import UnificationError
 from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
 
+from schedsearch.analysis.by_identity import ByIdentity
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
@@ -133,7 +134,7 @@ from schedsearch.transforms.exo import checks, speed
 from schedsearch.transforms.exo.canonical import Canonicaliser
 from schedsearch.transforms.exo.generated import with_build
 from schedsearch.transforms.exo.messages import said
-from schedsearch.transforms.exo.mirror import statements
+from schedsearch.transforms.exo.mirror import blocks
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
     SchedulingError,
@@ -282,10 +283,26 @@ def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
 def statements_apart(procedure: Any) -> Any | None:
     """An equal procedure whose statements are in one place each; None if they are anyway."""
     proc = procedure._loopir_proc
-    places = [id(stmt) for stmt in statements(proc.body)]
+    places = [place for stmt in proc.body for place in _places(stmt)]
     if len(set(places)) == len(places):
         return None
     return Procedure(proc.update(body=_copies(proc.body)))
+
+
+def _places(stmt: Any) -> tuple[int, ...]:
+    """Identities of a statement and of those inside."""
+    inside = blocks(stmt)
+    if not inside:
+        return (id(stmt),)
+    known = _PLACES.get(stmt)
+    if known is None:
+        inner = [place for block in inside for each in block for place in _places(each)]
+        known = _PLACES.put(stmt, (id(stmt), *inner))
+    return known
+
+
+_PLACES: ByIdentity[tuple[int, ...]] = ByIdentity(20_000)
+"""By loop or branch."""
 
 
 def _copies(stmts: Any) -> list[Any]:

@@ -100,6 +100,9 @@ def to_affine(expr: Any, env: Env) -> q.Affine:
         case LoopIR.Read():
             return q.as_affine(env[expr.name])
         case LoopIR.BinOp():
+            if linear := _linear(expr):
+                const, terms = linear
+                return q.affine(const, tuple([(env[sym], factor) for sym, factor in terms]))
             return _binop_affine(expr, to_affine(expr.lhs, env), to_affine(expr.rhs, env))
         case LoopIR.Const():
             return q.Affine(int(expr.val))
@@ -111,6 +114,52 @@ def to_affine(expr: Any, env: Env) -> q.Affine:
             return q.as_affine(q.ConfigField(expr.config.name(), expr.field))
         case _:
             raise NotImplementedError(f"control expression {type(expr).__name__}")
+
+
+Linear = tuple[int, tuple[tuple[Any, int], ...]]
+"""A constant, and symbols with their factors, which may be 0."""
+
+_LINEAR: ByIdentity[Linear | tuple[()]] = ByIdentity(50_000)
+"""By LoopIR expression; empty if it is not linear."""
+
+
+def _linear(expr: Any) -> Linear | tuple[()]:
+    """The linear form of an expression, whose variables have other numbers in each procedure."""
+    match expr:
+        case LoopIR.Read():
+            return 0, ((expr.name, 1),)
+        case LoopIR.Const():
+            return int(expr.val), ()
+        case LoopIR.USub():
+            return _times(_linear(expr.arg), -1)
+        case LoopIR.BinOp():
+            known = _LINEAR.get(expr)
+            return known if known is not None else _LINEAR.put(expr, _linear_binop(expr))
+    return ()
+
+
+def _linear_binop(expr: Any) -> Linear | tuple[()]:
+    lhs, rhs = _linear(expr.lhs), _linear(expr.rhs)
+    if not (lhs and rhs):
+        return ()
+    match expr.op:
+        case "+":
+            return _sum(lhs, rhs)
+        case "-":
+            return _sum(lhs, _times(rhs, -1))
+        case "*" if not rhs[1]:
+            return _times(lhs, rhs[0])
+        case "*" if not lhs[1]:
+            return _times(rhs, lhs[0])
+    return ()
+
+
+def _sum(one: Linear | tuple[()], other: Linear | tuple[()]) -> Linear | tuple[()]:
+    return (one[0] + other[0], (*one[1], *other[1])) if one and other else ()
+
+
+def _times(value: Linear | tuple[()], factor: int) -> Linear | tuple[()]:
+    return (value[0] * factor, tuple([(s, c * factor) for s, c in value[1]])) if value else ()
 
 
 def shape_of(typ: Any, env: Env) -> tuple[q.Affine, ...]:
@@ -248,8 +297,8 @@ class _Mirror:
                 self.skip(node, known)
                 return known
         stmt = self.stmt(node, path)
-        uids = tuple(sorted([var.uid for var in q.free_vars(stmt)]))
         if shared is None:
+            uids = tuple(sorted([var.uid for var in q.free_vars(stmt)]))
             shared = SHARED.put(node, Shared(tuple([self.symbols[uid] for uid in uids])))
             place = path, bound, uids
         shared.keep(place, stmt)
@@ -350,6 +399,20 @@ def statements(stmts: Any) -> Iterator[Any]:
             yield from statements(block)
 
 
+def size_of(stmts: Any) -> tuple[int, int]:
+    """How many LoopIR statements there are, with those inside, and how deep they are nested."""
+    sizes = [_size(stmt) if blocks(stmt) else (1, 1) for stmt in stmts]
+    return sum(count for count, _ in sizes), max((depth for _, depth in sizes), default=0)
+
+
+def _size(stmt: Any) -> tuple[int, int]:
+    known = _SIZES.get(stmt)
+    if known is None:
+        count, depth = size_of([each for block in blocks(stmt) for each in block])
+        known = _SIZES.put(stmt, (count + 1, depth + 1))
+    return known
+
+
 STATEMENTS = 20_000
 """LoopIR statements whose query ASTs are kept: some 2 KB each."""
 PLACES = 16
@@ -376,3 +439,6 @@ class Shared:
 
 SHARED: ByIdentity[Shared] = ByIdentity(STATEMENTS)
 """By LoopIR statement."""
+
+_SIZES: ByIdentity[tuple[int, int]] = ByIdentity(STATEMENTS)
+"""By loop or branch."""

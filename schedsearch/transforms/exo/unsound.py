@@ -8,6 +8,7 @@ from typing import Any
 from exo.core.LoopIR import LoopIR
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.by_identity import ByIdentity
 from schedsearch.analysis.certain import broken_assert, certain_at
 from schedsearch.analysis.conversions import (
     CONVERTING,
@@ -230,7 +231,16 @@ def _names(index: q.Affine) -> list[str]:
 
 def _has_windows(stmts: Any) -> bool:
     """Whether there is a named window: cheaper than a query AST that has none."""
-    return any(
-        isinstance(stmt, LoopIR.WindowStmt) or any(map(_has_windows, blocks(stmt)))
-        for stmt in stmts
-    )
+    return any(map(_has_window, stmts))
+
+
+def _has_window(stmt: Any) -> bool:
+    inside = blocks(stmt)
+    if not inside:
+        return isinstance(stmt, LoopIR.WindowStmt)
+    known = _WINDOWS.get(stmt)
+    return known if known is not None else _WINDOWS.put(stmt, any(map(_has_windows, inside)))
+
+
+_WINDOWS: ByIdentity[bool] = ByIdentity(20_000)
+"""By loop or branch."""

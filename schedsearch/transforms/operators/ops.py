@@ -12,10 +12,10 @@ from typing import Any
 
 from exo import API_cursors
 from exo.core import internal_cursors
+from exo.core.LoopIR import LoopIR
 from exo.stdlib import scheduling
 
 from schedsearch.analysis.conversions import Route
-from schedsearch.analysis.walkers import statement_count
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
@@ -26,7 +26,8 @@ from schedsearch.transforms.exo.compat import (
 )
 from schedsearch.transforms.exo.memories import memory
 from schedsearch.transforms.exo.messages import said
-from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.mirror import size_of
+from schedsearch.transforms.exo.speed.facts import Undecided, value_of
 from schedsearch.transforms.exo.unsound import unsound, unsound_result
 from schedsearch.transforms.operators.byte_dots import ByteDots, dots_instruction
 from schedsearch.transforms.operators.prefetching import Prefetch, prefetch_instruction
@@ -237,14 +238,7 @@ def _arguments(proc: Any, op: Op) -> tuple[list[Any], dict[str, Any]]:
 def _too_much(proc: Any) -> str | None:
     """Why nothing more is done to a procedure; None if its size is sensible. Looked at after
     every operator: one can double everything, forty of them fill any memory."""
-    statements, deepest = 0, 0
-    blocks = [(proc._loopir_proc.body, 1)]
-    while blocks:
-        body, depth = blocks.pop()
-        statements, deepest = statements + len(body), max(deepest, depth)
-        for stmt in body:
-            inner = [getattr(stmt, name, ()) for name in ("body", "orelse")]
-            blocks += [(block, depth + 1) for block in inner if block]
+    statements, deepest = size_of(proc._loopir_proc.body)
     if statements > MOST_STATEMENTS:
         return f"{statements} statements, {MOST_STATEMENTS} are allowed"
     if deepest > MOST_NESTED:
@@ -254,10 +248,14 @@ def _too_much(proc: Any) -> str | None:
 
 def _unrolled(proc: Any, path: q.Path) -> int:
     """Statements that unrolling the loop at `path` gives; 0 if it is none of constant bounds."""
-    loop = mirror(proc).by_path.get(path)
-    if not isinstance(loop, q.For) or loop.extent is None:
+    loop = cursor_at(proc, path)._impl._node
+    if not isinstance(loop, LoopIR.For):
         return 0
-    return loop.extent * statement_count(loop.body)
+    try:
+        extent = value_of(loop.hi) - value_of(loop.lo)
+    except Undecided:
+        return 0
+    return max(extent.const, 0) * size_of(loop.body)[0] if extent.is_const else 0
 
 
 def _resolve(proc: Any, arg: OpArg) -> Any:

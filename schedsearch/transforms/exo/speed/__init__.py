@@ -2,8 +2,9 @@
 
 `install` puts replacements into Exo's modules; `exo_as_is` takes them out again, so that
 tests can compare both. `remembered` keeps answers, `frames` reads Python's stack, `nodes` builds
-syntax trees, `decided` answers checks without a solver, `unify` finds operands of `replace`,
-`forwarding` forwards cursors, `simplifying` leaves alone what is simple.
+syntax trees, `decided` answers checks without a solver, `environments` asks what is left with less
+text, `unify` finds operands of `replace`, `forwarding` forwards cursors, `simplifying` leaves alone
+what is simple.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from schedsearch.transforms.exo.speed import (
     decided,
+    environments,
     forwarding,
     frames,
     nodes,
@@ -35,6 +37,7 @@ def _patches() -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
         *frames.patches(),
         *nodes.patches(),
         *decided.patches(),
+        *environments.patches(),
         *unify.patches(),
         *forwarding.patches(),
         *simplifying.patches(),

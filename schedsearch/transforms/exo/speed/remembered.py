@@ -4,13 +4,11 @@
    -> `solver_name` remembers; none is made where Exo does not use it.
 2. Code generation looks for the range of every size that an assert mentions with 30
    questions, about 1 s each time   -> depends on arguments and asserts only.
-3. What a loop's earlier iterations do to the context of a later one depends on the
-   loop alone, and one operator asks for it up to 32 times. A register block of conv2d
-   takes 0.44 s instead of 0.62 s.
-4. Comments in generated C and names in messages are formatted by yapf, 1 ms each; it
+3. Comments in generated C and names in messages are formatted by yapf, 1 ms each; it
    depends on the text alone.
-5. For the names in a text that a rewrite is given, Exo walks all that comes before the statement
+4. For the names in a text that a rewrite is given, Exo walks all that comes before the statement
    -> expressions and types bind none, and are left out. A block among 27 takes 3/4 of the time.
+   Nor do loops and branches in which the statement is not.
 """
 
 from __future__ import annotations
@@ -23,19 +21,19 @@ import pysmt.shortcuts
 from exo.core import LoopIR_pprint
 from exo.core.LoopIR import LoopIR
 from exo.frontend import boundscheck, parse_fragment
-from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
+from exo.rewrite import LoopIR_unification, new_analysis_core, range_analysis
 
-from schedsearch.analysis.by_identity import Same
+from schedsearch.analysis.by_identity import ByIdentity
+from schedsearch.transforms.exo.mirror import blocks
 
 _exo_format = LoopIR_pprint._format_code
+_exo_names_before = parse_fragment.BuildEnv.do_s
 _exo_arg_range = range_analysis.arg_range_analysis
 
 Range = tuple[int | None, int | None]
 
-_exo_loop_preenv = new_eff.ContextExtraction.loop_preenv
-
 REMEMBERED = 512
-"""Loops whose effect on the context is kept, and formatted texts."""
+"""Formatted texts that are kept."""
 
 _ranges: dict[Any, Range] = {}
 
@@ -48,12 +46,38 @@ def patches() -> list[tuple[Any, str, Any]]:
         (LoopIR_pprint, "_format_code", lru_cache(maxsize=REMEMBERED)(_exo_format)),
         (range_analysis, "arg_range_analysis", arg_range),
         *((parse_fragment.BuildEnv, visit, lambda *_: None) for visit in ("do_e", "do_t")),
-        (
-            new_eff.ContextExtraction,
-            "loop_preenv",
-            lambda _, loop: _effect_of(Same(loop)),
-        ),
+        (parse_fragment.BuildEnv, "do_s", _names_before),
     ]
+
+
+def _names_before(env: Any, stmt: Any) -> None:
+    """In the place of `BuildEnv.do_s`, which looks for a statement equal to `env.trg`."""
+    named = blocks(stmt) and isinstance(env.trg, _NAMED)
+    if not named or _name_of(env.trg) in _names_in(stmt):
+        _exo_names_before(env, stmt)
+
+
+_NAMED = LoopIR.For | LoopIR.Assign | LoopIR.Reduce | LoopIR.Alloc
+
+
+def _name_of(stmt: Any) -> Any:
+    return stmt.iter if isinstance(stmt, LoopIR.For) else stmt.name
+
+
+def _names_in(stmt: Any) -> frozenset[Any]:
+    """What a loop or branch, and the statements inside, bind and assign. Equal statements do so to
+    the same symbols."""
+    known = _names.get(stmt)
+    if known is None:
+        inside = [each for block in blocks(stmt) for each in block]
+        found = {_name_of(each) for each in (stmt, *inside) if isinstance(each, _NAMED)}
+        found = found.union(*(_names_in(each) for each in inside if blocks(each)))
+        known = _names.put(stmt, frozenset(found))
+    return known
+
+
+_names: ByIdentity[frozenset[Any]] = ByIdentity(20_000)
+"""By loop or branch."""
 
 
 def _any_solver() -> Any:
@@ -110,8 +134,3 @@ def _shape(node: Any, names: dict[Any, int]) -> Any:
             return "config", id(node.config), node.field
         case _:
             return type(node)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _effect_of(loop: Same) -> Any:
-    return _exo_loop_preenv(None, loop.node)
