@@ -103,7 +103,7 @@ def test_columns_that_fill_half_a_register_stay(name: str) -> None:
 def test_a_width_that_no_register_has_is_refused(width: int | str) -> None:
     ast = mirror(PROCEDURES["weights"])
     [rewrite] = CHANGE.rewrites(ast, WIDE)
-    with pytest.raises(RewriteError, match="narrow|few of them"):
+    with pytest.raises(RewriteError, match=r"narrow|few of them"):
         apply(PROCEDURES["weights"], ast, replace(rewrite, args=(("narrow", width),)))
 
 
