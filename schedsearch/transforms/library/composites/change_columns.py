@@ -1,5 +1,4 @@
-"""Lay the result of a sum out along another loop, where an operand has gaps along its columns, or
-these are few.
+"""Lay the result of a sum out along another loop, where its columns are few or apart.
 
 ```
 for o in seq(0, O):                             y_c: f32[N, O]

@@ -99,8 +99,9 @@ def _window(proc: q.Proc, stmt: q.Reduce) -> _Window | None:
         cuts = _cuts(guards, around, values)
         if cuts is None:
             return None
-        for cut in cuts:
-            outside[cut.loop.iter] = max(outside[cut.loop.iter], cut.before + cut.after)
+        for found in cuts:
+            var = found.loop.iter
+            outside[var] = max(outside[var], found.before + found.after)
     needs = _needs(proc, around, outside)
     if needs is None:
         return None
