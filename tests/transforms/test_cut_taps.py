@@ -10,7 +10,7 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.core.text import show_affine
+from schedsearch.core.text import show_affine, show_expr
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.library.composites.cut_taps import windows
@@ -33,6 +33,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "one_by_one": [{"n": 1, "m": 1, "c": 1}, {"n": 2, "m": 1, "c": 3}, {"n": 4, "m": 5, "c": 2}],
     "inner_first": [{"n": 1, "c": 1}, {"n": 5, "c": 3}],
     "of_any_size": [{"b": 1, "n": 1, "m": 1}, {"b": 2, "n": 2, "m": 7}],
+    "of_five": [{"n": n, "c": 3} for n in (1, 2, 3, 6)],
+    "causal": [{"b": 2, "c": 3, "t": t} for t in (1, 7, 8, 9, 21)],
 }
 
 
@@ -91,7 +93,31 @@ def test_windows_of_any_size_are_blocked(tmp_path: Path) -> None:
     assert_same_meaning(before, [after], sizes, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["by_thirds", "too_short", "of_one", "with_others"])
+@pytest.mark.parametrize(
+    ("name", "need"), [("of_five", "(n - 2 >= 0)"), ("causal", "(t - 8 >= 0)")]
+)
+def test_sizes_that_no_tap_is_inside_of_keep_a_copy(name: str, need: str) -> None:
+    """Which is not looked at again."""
+    ast = cut(name)[1].ast
+    [choice] = [s for s in q.walk(ast.body) if isinstance(s, q.If) and s.orelse]
+    assert show_expr(choice.cond) == need
+    assert not [s for s in q.walk(choice.body) if isinstance(s, q.If)]
+    assert len([s for s in q.walk(choice.body) if isinstance(s, q.Reduce)]) > 1
+    assert [s for s in q.walk(choice.orelse) if isinstance(s, q.If)]
+    assert not list(windows(ast))
+
+
+@pytest.mark.normal
+def test_taps_of_a_signal_of_any_length_are_blocked(tmp_path: Path) -> None:
+    before = PROCEDURES["causal"]
+    trace, state = cut("causal")
+    [block] = BLOCK.rewrites(state.ast, replace(TARGET, vector_bits=512, vector_registers=32))
+    procedure = apply(state.procedure, state.ast, block)
+    after = trace.then(block), State(procedure, mirror(procedure))
+    assert_same_meaning(before, [after], [{"b": 2, "c": 3, "t": t} for t in (1, 8, 45)], tmp_path)
+
+
+@pytest.mark.parametrize("name", ["by_thirds", "of_one", "with_others", "of_two_axes"])
 def test_others_stay(name: str) -> None:
     assert not list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))
 

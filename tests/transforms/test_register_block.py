@@ -287,3 +287,32 @@ def test_a_nest_stays_within_a_loop_whose_temporaries_are_used_after_it(tmp_path
     assert {each.arg("rows") for each in blocks} == {"", "i"}
     results = [apply(procedure, ast, each) for each in (rewrite, *blocks)]
     assert_exact(procedure, results, [{"n": 1}, {"n": 9}], tmp_path)
+
+
+@pytest.mark.normal
+def test_many_nests_of_unknown_lengths_get_blocks_two_at_a_time(tmp_path: Path) -> None:
+    """So that what is done stays, where time or Exo ends it."""
+    procedure = PROCEDURES["three_products"]
+    [first] = ALL.rewrites(mirror(procedure), TARGET)
+    assert first.arg("nests") == 2
+    some = apply(procedure, mirror(procedure), first)
+    assert sums_of(some) == ["C"]
+    [second] = ALL.rewrites(mirror(some), TARGET)
+    assert "nests" not in dict(second.args)
+    every = apply(some, mirror(some), second)
+    assert not sums_of(every)
+    assert not [*ALL.rewrites(mirror(every), TARGET)]
+    assert_exact(procedure, [some, every], SIZES["product"], tmp_path)
+
+
+def sums_of(procedure: Any) -> list[str]:
+    return [s.buf.name for s in q.walk(mirror(procedure).body) if isinstance(s, q.Reduce)]
+
+
+@pytest.mark.parametrize("nests", [0, -1, 41, "2", True])
+def test_blocks_of_no_or_of_too_many_nests_are_refused(nests: int | str) -> None:
+    procedure = PROCEDURES["three_products"]
+    ast = mirror(procedure)
+    [rewrite] = ALL.rewrites(ast, TARGET)
+    with pytest.raises(RewriteError, match="nests is a number"):
+        apply(procedure, ast, with_args(rewrite, nests=nests))

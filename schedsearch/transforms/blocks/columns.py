@@ -1,5 +1,5 @@
 """Which loop runs along the columns of a sum: that of the result, or another one where an operand
-has gaps along that."""
+has gaps along that, or where it is too short for a register."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ FULL = 16
 GATHERED = 2
 """A gathered element is copied again, to a panel."""
 
+USES = 32
+"""So often a copied element is used, at least, where columns are few: to copy it takes as long as
+some products."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -35,10 +39,13 @@ class Columns:
     dim: int
 
 
-def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns | None:
+def other_columns(
+    proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For], width: int = 0
+) -> Columns | None:
     """Another loop for the columns of a sum, where an operand is read with gaps along them, and to
     copy result and operands takes no longer than to gather that operand. `loops`, the innermost
-    first, are those around the sum."""
+    first, are those around the sum. With the `width` of a register: where they fill less than half
+    of one, and what is copied is used `USES` times; of several loops the one that copies least."""
     if not isinstance(stmt, q.Reduce) or len(stmt.idx) < 2 or not in_one_type(stmt):
         return None
     found = reduction(stmt)
@@ -54,10 +61,15 @@ def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns
         return None
     apart = [read for read in terms if columns.iter in q.expr_vars(read)]
     apart = [read for read in apart if with_gaps(read, around, {columns.iter})]
+    few = bool(width) and not apart and 2 * (columns.extent or width) < width
     array = declared(proc).get(stmt.buf)
-    if not apart or array is None or array.window or not array.dense:
+    if not (apart or few) or array is None or array.window or not array.dense:
         return None
-    gathered = GATHERED * sum(_elements(q.expr_vars(read), around) for read in apart)
+    if few:
+        most = _elements({loop.iter for loop in around}, around) // USES
+    else:
+        most = GATHERED * sum(_elements(q.expr_vars(read), around) for read in apart)
+    choices: list[tuple[int, Columns]] = []
     for across in reversed(around):
         dim = first_dim(stmt.idx, across)
         if dim is None or across is columns or not moves(stmt.idx, across, dim):
@@ -67,9 +79,9 @@ def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns
             continue
         turned = [kept_loops(stmt, around), *map(q.expr_vars, moved)]
         copied = sum(_elements(variables, around) for variables in turned)
-        if (across.extent or FULL) >= FULL and not {*moved} & {*apart} and copied <= gathered:
-            return Columns(around, across, dim)
-    return None
+        if (across.extent or FULL) >= FULL and not {*moved} & {*apart} and copied <= most:
+            choices.append((copied if few else 0, Columns(around, across, dim)))
+    return min(choices, key=lambda each: each[0], default=(0, None))[1]
 
 
 def _elements(variables: Collection[q.Var], loops: Iterable[q.For]) -> int:

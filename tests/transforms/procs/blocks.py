@@ -272,3 +272,29 @@ def in_batches(n: size, C: f32[3, n, 21], A: f32[3, n, 6], B: f32[3, 6, 21], b: 
         for i in seq(0, n):
             for j in seq(0, 21):
                 C[h, i, j] = C[h, i, j] * scale[j]
+
+
+@proc
+def three_products(
+    M: size,
+    N: size,
+    K: size,
+    A: f32[M, K],
+    B: f32[K, N],
+    C: f32[M, N],
+    D: f32[M, N],
+    E: f32[M, K],
+    F: f32[K, N],
+):
+    for i in seq(0, M):
+        for j in seq(0, N):
+            for k in seq(0, K):
+                C[i, j] += A[i, k] * B[k, j]
+    for i in seq(0, M):
+        for j in seq(0, N):
+            for k in seq(0, K):
+                D[i, j] += E[i, k] * B[k, j]
+    for i in seq(0, M):
+        for j in seq(0, N):
+            for k in seq(0, K):
+                C[i, j] += E[i, k] * F[k, j]

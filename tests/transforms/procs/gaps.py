@@ -81,3 +81,45 @@ def channels_apart(x: f32[5, 41], w: f32[32, 5, 3], y: f32[16, 20]):
             for c in seq(0, 5):
                 for r in seq(0, 3):
                     y[o, j] += x[c, 2 * j + r] * w[2 * o, c, r]
+
+
+@proc
+def weights(w: f32[16, 6, 3, 3], x: f32[2, 6, 8, 9], y: f32[2, 16, 6, 7]):
+    for n in seq(0, 2):
+        for o in seq(0, 16):
+            for c in seq(0, 6):
+                for p in seq(0, 3):
+                    for q in seq(0, 3):
+                        for i in seq(0, 6):
+                            for j in seq(0, 7):
+                                w[o, c, p, q] += y[n, o, i, j] * x[n, c, i + p, j + q]
+
+
+@proc
+def strided_weights(
+    N: size,
+    C: size,
+    O: size,
+    H: size,
+    W: size,
+    w: f32[O, C, 3, 5],
+    x: f32[N, C, 2 * H + 1, 2 * W + 3],
+    y: f32[N, O, H, W],
+):
+    for o in seq(0, O):
+        for c in seq(0, C):
+            for p in seq(0, 3):
+                for q in seq(0, 5):
+                    w[o, c, p, q] = 0.0
+                    for n in seq(0, N):
+                        for i in seq(0, H):
+                            for j in seq(0, W):
+                                w[o, c, p, q] += x[n, c, 2 * i + p, 2 * j + q] * y[n, o, i, j]
+
+
+@proc
+def few_columns(C: f32[60, 3], A: f32[60, 40], B: f32[40, 3]):
+    for i in seq(0, 60):
+        for j in seq(0, 3):
+            for k in seq(0, 40):
+                C[i, j] += A[i, k] * B[k, j]

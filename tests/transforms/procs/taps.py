@@ -62,7 +62,7 @@ def by_thirds(n: size, y: f32[n, 8], x: f32[n, 8], w: f32[3, 8, 8]):
 
 
 @proc
-def too_short(n: size, c: size, y: f32[n, c], x: f32[n, c], w: f32[5, c, c]):
+def of_five(n: size, c: size, y: f32[n, c], x: f32[n, c], w: f32[5, c, c]):
     for i in seq(0, n):
         for o in seq(0, c):
             for d in seq(0, 5):
@@ -167,3 +167,26 @@ def of_any_size(
                             for s in seq(0, 3):
                                 if i + r > 0 and i + r < n + 1 and j + s > 0 and j + s < m + 1:
                                     y[k, o, i, j] += w[o, c, r, s] * x[k, c, i + r - 1, j + s - 1]
+
+
+@proc
+def causal(b: size, c: size, t: size, y: f32[b, 9, t], x: f32[b, c, t], w: f32[9, 3 * c]):
+    for i in seq(0, b):
+        for o in seq(0, 9):
+            for s in seq(0, t):
+                y[i, o, s] = 0.5
+                for k in seq(0, c):
+                    for d in seq(0, 3):
+                        if s >= 4 * d:
+                            y[i, o, s] += x[i, k, s - 4 * d] * w[o, 3 * k + d]
+
+
+@proc
+def of_two_axes(n: size, m: size, y: f32[n, m], x: f32[n, m, 8], w: f32[3, 3, 8]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for r in seq(0, 3):
+                for s in seq(0, 3):
+                    for c in seq(0, 8):
+                        if i >= 2 * r and j + s < m:
+                            y[i, j] += x[i - 2 * r, j + s, c] * w[r, s, c]

@@ -22,6 +22,9 @@ With `within` nests stay inside of loops whose temporaries are used after them, 
 steps of a recurrent network: they cannot be split off.
 With `bytes` sums of products of bytes take the instructions for them (VNNI).
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
+With `nests` so many nests get blocks, the first ones, and the next rewrite has the next: what is
+done is kept where time or Exo ends it. Blocks of many nests of unknown lengths are more edits than
+Exo can forward through.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
 """
@@ -55,6 +58,9 @@ NORMAL_FORM = 4
 
 MAX_NESTS = 40
 
+TOGETHER = 2
+"""Nests with loops of unknown length in one rewrite: each takes a second or two."""
+
 REUSED = 16
 """Tiles that use a packed panel, at least: to copy an element takes as long as some products."""
 
@@ -66,7 +72,19 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         ways = dict.fromkeys(names.split(), True)
         if VNNI.get(bits // 32, frozenset()) & {*target.features} and _sums_bytes(proc, bits):
             ways["bytes"] = True
-        yield None, {"bits": bits, "registers": registers, "enough": ENOUGH_PER_LOAD, **ways}
+        args: dict[str, ArgValue] = {"bits": bits, "registers": registers}
+        if _many(proc):
+            args["nests"] = TOGETHER
+            del ways["unrolled"]  # by the last one, for all
+        yield None, {**args, "enough": ENOUGH_PER_LOAD, **ways}
+
+
+def _many(proc: q.Proc) -> bool:
+    """Whether tiles of more than `TOGETHER` sums leave an unknown number of rows and columns."""
+    nests = reduction_nests(proc, within=True)
+    ends = [(nest.stmt.path, (nest.along, *nest.row_loops())) for nest in nests]
+    unknown = {path for path, loops in ends if sum(loop.extent is None for loop in loops) > 1}
+    return len(unknown) > TOGETHER
 
 
 def _sums_bytes(proc: q.Proc, bits: int) -> bool:
@@ -112,12 +130,15 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     enough = args.get("enough", 0)  # traces of before have none
     if type(enough) is not int:
         raise RewriteError("enough is a number, of percent")
+    most = args.get("nests", MAX_NESTS)
+    if not (type(most) is int and 0 < most <= MAX_NESTS):
+        raise RewriteError(f"nests is a number, from 1 to {MAX_NESTS}")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
     ways = ("composed", "held", "within", "bytes")
     composed, held, within, of_bytes = (args.get(way, False) is True for way in ways)
     way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
-    while done < MAX_NESTS:
+    while done < most:
         wanted = (enough, beside, composed, held, within, of_bytes)
         found = next(_blocks(p.ast, bits, registers, *wanted), None)
         if found is None:

@@ -1,4 +1,4 @@
-"""Lay the result of a sum out along another loop, where an operand has gaps along its columns.
+"""Lay the result of a sum out along another loop, where its columns are few or apart.
 
 ```
 for o in seq(0, O):                             y_c: f32[N, O]
@@ -17,6 +17,14 @@ of neighbours would have to be gathered, once for every place of the window. Alo
 the result there is one: the other operand is packed across, and of the image each element is used
 for a vector of channels. So `fold_operand` gathers only where that copies fewer elements: windows
 of one element.
+
+With `narrow`, the elements of a register, columns fill less than half of it. Gradients of a
+convolution's weights have three columns, the places of the window, and one array is copied across
+instead:
+
+```
+W[o, c, u, v] += y[o, i, j] * x[c, i + u, j + v]  ->  W_c[c, u, v, o] += y[o, i, j] * x[...]
+```
 """
 
 from __future__ import annotations
@@ -25,7 +33,7 @@ from collections.abc import Iterator
 from math import inf
 
 from schedsearch.analysis.arrays import declared
-from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.analysis.walkers import element_bits, fresh, lanes, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -43,10 +51,14 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for stmt in q.walk(proc.body):
         if _columns(proc, stmt) is not None:
             yield stmt, {}
+        elif isinstance(stmt, q.Reduce):
+            width = lanes(target, element_bits((stmt,)))
+            if _columns(proc, stmt, width) is not None:
+                yield stmt, {"narrow": width}
 
 
-def _columns(proc: q.Proc, stmt: q.Stmt) -> Columns | None:
-    found = other_columns(proc, stmt, loops_around(proc, stmt, before=inf))
+def _columns(proc: q.Proc, stmt: q.Stmt, width: int = 0) -> Columns | None:
+    found = other_columns(proc, stmt, loops_around(proc, stmt, before=inf), width)
     if found is None:
         return None
     local = {s.buf for s in q.walk(found.loops) if isinstance(s, q.Alloc)}
@@ -55,9 +67,12 @@ def _columns(proc: q.Proc, stmt: q.Stmt) -> Columns | None:
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     stmt = ast.by_path.get(path)
-    found = _columns(ast, stmt) if stmt is not None else None
+    width = args.get("narrow", 0)
+    if type(width) is not int or width < 0:
+        raise RewriteError("narrow is a number, of elements")
+    found = _columns(ast, stmt, width) if stmt is not None else None
     if found is None or not isinstance(stmt, q.Reduce):
-        raise RewriteError("there is no sum with gaps along its columns")
+        raise RewriteError("there is no sum with gaps along its columns, or with few of them")
     p = Cursors((yield None))
     nest, array = p.at(found.loops[0].path), declared(ast)[stmt.buf]
     start, first = found.loops[0].path, _first_values(ast, stmt, found)

@@ -12,7 +12,9 @@ for i in seq(0, n):                             for i in seq(1, n):
 Convolutions with padding, with one condition or several ones, each in a loop or another condition.
 Without conditions every tap is a sum of products with a register block,
 also where columns are places of the image, whose borders would be too narrow for one. The loops
-over taps come outermost and are unrolled; the loops whose places they move get other ends.
+over taps come outermost and are unrolled; the loops whose places they move get other ends. Sizes
+that may be less than a window reaches over the edge keep a copy of the nest as it is, as for a
+signal of unknown length that is filtered by what came 8 samples before.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from math import inf, prod
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conditions import at_most_zero, sizes_of
-from schedsearch.analysis.ranges import Ranges, bounds, ranges_of_args
+from schedsearch.analysis.ranges import bounds, ranges_of_args
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import next_path, shifted
 from schedsearch.core import ast as q
@@ -51,12 +53,14 @@ if three are."""
 @dataclass(frozen=True)
 class _Window:
     """Conditions around a sum, the loops around it and those over taps, all the outermost first;
-    and how many of those that blocks are cut from have no constant length."""
+    how many of those that blocks are cut from have no constant length; and what must not be
+    negative, so that all taps are inside somewhere."""
 
     guards: tuple[q.If, ...]
     loops: tuple[q.For, ...]
     taps: tuple[q.For, ...]
     open: int
+    needs: tuple[q.Affine, ...]
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -88,18 +92,35 @@ def _window(proc: q.Proc, stmt: q.Reduce) -> _Window | None:
     extents = [tap.extent or 0 for tap in taps]
     if prod(extents) > MAX_TAPS:
         return None
-    ranges = ranges_of_args(proc)
+    outside = {loop.iter: 0 for loop in around}
     for each in product(*map(range, extents)):
         values: dict[q.Leaf, int] = dict(zip((tap.iter for tap in taps), each, strict=True))
         cuts = _cuts(guards, around, values)
-        if cuts is None or not all(_enough(cut, ranges) for cut in cuts):
+        if cuts is None:
             return None
+        for found in cuts:
+            var = found.loop.iter
+            outside[var] = max(outside[var], found.before + found.after)
+    needs = _needs(proc, around, outside)
+    if needs is None:
+        return None
     kept = kept_loops(stmt, around)
     # Neither the taps nor tiles cut the loop over a batch, which moves nothing but the image.
     steady = [read for read in reads(stmt.rhs) if not q.expr_vars(read) & tested & kept]
     cut = (tested & kept).union(*map(q.expr_vars, steady))
     unknown = sum(loop.extent is None for loop in around if loop.iter in cut & kept)
-    return _Window(tuple(guards), tuple(around), taps, unknown)
+    return _Window(tuple(guards), tuple(around), taps, unknown, needs)
+
+
+def _needs(
+    proc: q.Proc, loops: Sequence[q.For], outside: Mapping[q.Var, int]
+) -> tuple[q.Affine, ...] | None:
+    """What must not be negative if loops have so many iterations, as far as it may be; None if that
+    is not about sizes alone."""
+    ranges, sizes = ranges_of_args(proc), sizes_of(proc)
+    spare = [x.hi - x.lo - outside[x.iter] for x in loops if outside[x.iter]]
+    needs = tuple(each for each in spare if bounds(each, ranges)[0] < 0)
+    return needs if all(q.expr_vars(each) <= sizes for each in needs) else None
 
 
 def _around(proc: q.Proc, stmt: q.Stmt) -> tuple[list[q.For], list[q.If]]:
@@ -156,10 +177,6 @@ def _cuts(
     return [_Cut(of[var], *ends) for var, ends in outside.items() if any(ends)]
 
 
-def _enough(cut: _Cut, ranges: Ranges) -> bool:
-    return bounds(cut.loop.hi - cut.loop.lo, ranges)[0] >= cut.before + cut.after
-
-
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     found = next((each for each in windows(ast) if each.guards[0].path == path), None)
     if found is None:
@@ -172,6 +189,9 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     for gap, lifts in gaps(loops, p.path(guard)):
         yield from p.do("fission", After(gap), lifts)
     nest = p.path(guard)[: -len(loops)]
+    for need in found.needs:
+        yield from p.do("specialize", At(nest), (f"{show_affine(need)} >= 0",))
+        nest = (*nest, 0)
     order = [loop.iter for loop in loops]
     for place, tap in enumerate(found.taps):
         while (at := order.index(tap.iter)) > place:
