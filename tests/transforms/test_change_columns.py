@@ -27,6 +27,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
     ],
     "biased": [{}],
     "added": [{}],
+    "scattered": [{"N": 1, "C": 1, "H": 1, "W": 1}, {"N": 2, "C": 9, "H": 2, "W": 5}],
+    "scattered_rows": [{}],
 }
 
 
@@ -69,7 +71,11 @@ def test_first_values_are_not_overwritten(name: str, loads: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["of_one_element", "channels_last", "few_channels", "channels_apart"]
+    "name",
+    [
+        *("of_one_element", "channels_last", "few_channels", "channels_apart"),
+        *("scattered_by_many_taps", "scattered_to_few_channels"),
+    ],
 )
 def test_others_stay(name: str) -> None:
     assert not list(CHANGE.rewrites(mirror(PROCEDURES[name]), TARGET))

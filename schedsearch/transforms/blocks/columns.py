@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import dropwhile
 from math import prod
+from typing import TypeGuard
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.contractions import LONG
-from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.transforms.blocks.reductions import used_again
 from schedsearch.transforms.blocks.terms import first_dim, in_one_type, moves, operand_of
@@ -20,6 +21,9 @@ NEIGHBOURS = 8
 
 FULL = 16
 """Columns that fill a register, or most of two."""
+
+REUSED = 8
+"""Products of each element that is copied, at least."""
 
 GATHERED = 2
 """A gathered element is copied again, to a panel."""
@@ -39,24 +43,16 @@ def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns
     """Another loop for the columns of a sum, where an operand is read with gaps along them, and to
     copy result and operands takes no longer than to gather that operand. `loops`, the innermost
     first, are those around the sum."""
-    if not isinstance(stmt, q.Reduce) or len(stmt.idx) < 2 or not in_one_type(stmt):
+    if not _can_be_laid_out(proc, stmt):
         return None
-    found = reduction(stmt)
-    if found is None or not all(map(q.expr_vars, stmt.idx)):
-        return None
-    terms = tuple(dict.fromkeys(reads(found.term)))
-    used = frozenset().union(*map(q.expr_vars, (*stmt.idx, found.term)))
-    around = tuple(loops)[::-1]
-    while around and around[0].iter not in used:
-        around = around[1:]
+    terms, around = _terms(stmt), _around(stmt, loops)
     columns = next((x for x in around if moves(stmt.idx, x, len(stmt.idx) - 1)), None)
     kept = {loop.iter for loop in around} & frozenset().union(*map(q.expr_vars, stmt.idx))
     if columns is None or not used_again(stmt, kept, around):
         return None
     apart = [read for read in terms if columns.iter in q.expr_vars(read)]
     apart = [read for read in apart if with_gaps(read, around, {columns.iter})]
-    array = declared(proc).get(stmt.buf)
-    if not apart or array is None or array.window or not array.dense:
+    if not apart:
         return None
     gathered = GATHERED * sum(_elements(q.expr_vars(read), around) for read in apart)
     for across in reversed(around):
@@ -71,6 +67,50 @@ def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns
         if (across.extent or FULL) >= FULL and not {*moved} & {*apart} and copied <= gathered:
             return Columns(around, across, dim)
     return None
+
+
+def scattered_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns | None:
+    """Another loop for the columns of a sum that has gaps in its result, filled by a few taps: a
+    transposed convolution, `y[o, k * j + s] += x[c, j] * w[c, o, s]`, whose channels come first."""
+    if not _can_be_laid_out(proc, stmt):
+        return None
+    terms, around = _terms(stmt), _around(stmt, loops)
+    last = len(stmt.idx) - 1
+    columns = next((loop for loop in around if moves(stmt.idx, loop, last)), None)
+    gaps = any(abs(stmt.idx[last].coefficient(loop.iter)) > 1 for loop in around)
+    kept = frozenset().union(*map(q.expr_vars, stmt.idx))
+    again = prod(loop.extent or LONG for loop in around if loop.iter not in kept)
+    if columns is None or not gaps or (columns.extent or LONG) >= NEIGHBOURS or again < REUSED:
+        return None
+    for across in reversed(around):
+        dim = first_dim(stmt.idx, across)
+        if dim in (None, last) or not moves(stmt.idx, across, dim):
+            continue
+        moved = [read for read in terms if across.iter in q.expr_vars(read)]
+        if moved and all(operand_of(read, across) for read in moved):
+            if (across.extent or FULL) >= FULL:
+                return Columns(around, across, dim)
+    return None
+
+
+def _can_be_laid_out(proc: q.Proc, stmt: q.Stmt) -> TypeGuard[q.Reduce]:
+    """Whether it is a sum of one type, into an array that can be copied."""
+    if not isinstance(stmt, q.Reduce) or len(stmt.idx) < 2 or not in_one_type(stmt):
+        return False
+    array = declared(proc).get(stmt.buf)
+    plain = array is not None and array.dense and not array.window
+    return plain and all(map(q.expr_vars, stmt.idx))
+
+
+def _terms(stmt: q.Reduce) -> tuple[q.Read, ...]:
+    """The elements that a sum reads, each once."""
+    return tuple(dict.fromkeys(reads(stmt.rhs)))
+
+
+def _around(stmt: q.Reduce, loops: Iterable[q.For]) -> tuple[q.For, ...]:
+    """The loops around a sum, the outermost first, from the first one that it depends on."""
+    used = frozenset().union(*map(q.expr_vars, (*stmt.idx, stmt.rhs)))
+    return tuple(dropwhile(lambda loop: loop.iter not in used, tuple(loops)[::-1]))
 
 
 def _elements(variables: Collection[q.Var], loops: Iterable[q.For]) -> int:

@@ -17,6 +17,9 @@ of neighbours would have to be gathered, once for every place of the window. Alo
 the result there is one: the other operand is packed across, and of the image each element is used
 for a vector of channels. So `fold_operand` gathers only where that copies fewer elements: windows
 of one element.
+
+With `scattered` it is the result that has gaps: transposed convolutions, `y[o, 2 * j + s] += x[c, j]
+* w[c, o, s]`. Along its columns are only the few taps. The operands that lie across are copied, too.
 """
 
 from __future__ import annotations
@@ -24,14 +27,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.columns import Columns, other_columns
-from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.blocks.columns import Columns, other_columns, scattered_columns
+from schedsearch.transforms.blocks.terms import first_dim, operand_of
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Memory, Pair, Proposal, Steps
 from schedsearch.transforms.operators.outward import loops_around
 
@@ -43,10 +48,13 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for stmt in q.walk(proc.body):
         if _columns(proc, stmt) is not None:
             yield stmt, {}
+        elif _columns(proc, stmt, scattered=True) is not None:
+            yield stmt, {"scattered": True}
 
 
-def _columns(proc: q.Proc, stmt: q.Stmt) -> Columns | None:
-    found = other_columns(proc, stmt, loops_around(proc, stmt, before=inf))
+def _columns(proc: q.Proc, stmt: q.Stmt, scattered: bool = False) -> Columns | None:
+    columns = scattered_columns if scattered else other_columns
+    found = columns(proc, stmt, loops_around(proc, stmt, before=inf))
     if found is None:
         return None
     local = {s.buf for s in q.walk(found.loops) if isinstance(s, q.Alloc)}
@@ -55,24 +63,49 @@ def _columns(proc: q.Proc, stmt: q.Stmt) -> Columns | None:
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     stmt = ast.by_path.get(path)
-    found = _columns(ast, stmt) if stmt is not None else None
+    scattered = args.get("scattered", False) is True
+    found = _columns(ast, stmt, scattered) if stmt is not None else None
     if found is None or not isinstance(stmt, q.Reduce):
         raise RewriteError("there is no sum with gaps along its columns")
     p = Cursors((yield None))
-    nest, array = p.at(found.loops[0].path), declared(ast)[stmt.buf]
-    start, first = found.loops[0].path, _first_values(ast, stmt, found)
-    window = ", ".join(f"0 : {show_affine(extent)}" for extent in array.shape)
-    name = fresh(names(ast), f"{stmt.buf.name}_c")
-    yield from p.do("stage_mem", nest, f"{stmt.buf.name}[{window}]", name)
+    nest, first = p.at(found.loops[0].path), _first_values(ast, stmt, found)
+    for read in dict.fromkeys(reads(stmt.rhs)) if scattered else ():
+        if operand_of(read, found.across) == "column":
+            yield from _turned(p, nest, read, found.across)
+    start = p.path(nest)
+    yield from _copied(p, nest, stmt.buf)
     copy, store = p.at(start), p.at(next_path(p.path(nest)))
     if first is not None:
         yield from _overwrite(p, start, first)
     last = len(stmt.idx) - 1
-    order = (*(dim for dim in range(last + 1) if dim != found.dim), found.dim)
-    yield from p.do("rearrange_dim", copy, order)
-    yield from p.do("set_memory", copy, Memory("DRAM_ALIGNED"))
-    for depth in range(found.dim, last - 1):  # rows and columns of the copy are its inner loops
-        yield from p.do("reorder_loops", At(p.path(store, *(0,) * depth)))
+    yield from _laid_out(p, copy, last + 1, found.dim)
+    copies = [p.at(next_path(start)), store] if scattered else [store]
+    for loops in copies:  # rows and columns of the copy are its inner loops
+        for depth in range(found.dim, last - 1):
+            yield from p.do("reorder_loops", At(p.path(loops, *(0,) * depth)))
+
+
+def _copied(p: Cursors, nest: Cursor, buf: q.Var) -> Steps:
+    """Copy an array before a nest that uses it, and back if it writes it."""
+    shape = declared(p.ast)[buf].shape
+    window = ", ".join(f"0 : {show_affine(extent)}" for extent in shape)
+    name = fresh(names(p.ast), f"{buf.name}_c")
+    yield from p.do("stage_mem", nest, f"{buf.name}[{window}]", name)
+
+
+def _laid_out(p: Cursors, alloc: Cursor, dims: int, last: int) -> Steps:
+    """Make a dimension of a copy the last one."""
+    order = (*(dim for dim in range(dims) if dim != last), last)
+    yield from p.do("rearrange_dim", alloc, order)
+    yield from p.do("set_memory", alloc, Memory("DRAM_ALIGNED"))
+
+
+def _turned(p: Cursors, nest: Cursor, read: q.Read, across: q.For) -> Steps:
+    """Copy an operand to where a loop runs along its rows."""
+    start, dim = p.path(nest), first_dim(read.idx, across)
+    assert dim is not None
+    yield from _copied(p, nest, read.buf)
+    yield from _laid_out(p, p.at(start), len(read.idx), dim)
 
 
 def _first_values(proc: q.Proc, stmt: q.Reduce, found: Columns) -> q.Assign | None:
