@@ -43,7 +43,7 @@ def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns
     """Another loop for the columns of a sum, where an operand is read with gaps along them, and to
     copy result and operands takes no longer than to gather that operand. `loops`, the innermost
     first, are those around the sum."""
-    if not _can_be_laid_out(proc, stmt):
+    if not _can_be_laid_out(stmt, proc):
         return None
     terms, around = _terms(stmt), _around(stmt, loops)
     columns = next((x for x in around if moves(stmt.idx, x, len(stmt.idx) - 1)), None)
@@ -72,7 +72,7 @@ def other_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns
 def scattered_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns | None:
     """Another loop for the columns of a sum that has gaps in its result, filled by a few taps: a
     transposed convolution, `y[o, k * j + s] += x[c, j] * w[c, o, s]`, whose channels come first."""
-    if not _can_be_laid_out(proc, stmt):
+    if not _can_be_laid_out(stmt, proc):
         return None
     terms, around = _terms(stmt), _around(stmt, loops)
     last = len(stmt.idx) - 1
@@ -87,13 +87,13 @@ def scattered_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Col
         if dim in (None, last) or not moves(stmt.idx, across, dim):
             continue
         moved = [read for read in terms if across.iter in q.expr_vars(read)]
-        if moved and all(operand_of(read, across) for read in moved):
-            if (across.extent or FULL) >= FULL:
-                return Columns(around, across, dim)
+        rows = moved and all(operand_of(read, across) for read in moved)
+        if rows and (across.extent or FULL) >= FULL:
+            return Columns(around, across, dim)
     return None
 
 
-def _can_be_laid_out(proc: q.Proc, stmt: q.Stmt) -> TypeGuard[q.Reduce]:
+def _can_be_laid_out(stmt: q.Stmt, proc: q.Proc) -> TypeGuard[q.Reduce]:
     """Whether it is a sum of one type, into an array that can be copied."""
     if not isinstance(stmt, q.Reduce) or len(stmt.idx) < 2 or not in_one_type(stmt):
         return False

@@ -18,8 +18,9 @@ the result there is one: the other operand is packed across, and of the image ea
 for a vector of channels. So `fold_operand` gathers only where that copies fewer elements: windows
 of one element.
 
-With `scattered` it is the result that has gaps: transposed convolutions, `y[o, 2 * j + s] += x[c, j]
-* w[c, o, s]`. Along its columns are only the few taps. The operands that lie across are copied, too.
+With `scattered` it is the result that has gaps: transposed convolutions, `y[o, 2 * j + s] +=
+x[c, j] * w[c, o, s]`. Along its columns are only the few taps. Operands that lie across are copied,
+too.
 """
 
 from __future__ import annotations

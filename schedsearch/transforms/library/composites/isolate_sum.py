@@ -51,8 +51,8 @@ A scalar that such a sum shares with the rest, as `t = a * w[i, j]` before the l
 an element for every iteration here, too. Temporaries whose rows are less than `short` have their
 own dimensions first: the four gates of a cell are arrays then, not quarters of registers.
 
-With `strip` the sum is one over windows, of which neighbouring rows read the same rows. So many rows
-at a time have an array for it, that stays in the cache:
+With `strip` the sum is one over windows, of which neighbouring rows read the same rows. So many
+rows at a time have an array for it, that stays in the cache:
 
 ```
 for i in seq(0, n):                        for i in seq(0, n / 8):
