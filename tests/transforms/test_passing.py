@@ -83,7 +83,7 @@ def test_batches_of_images_are_read_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sizes", "caches"),
     [
-        ({"b": 1}, (1024, 1 << 16)),  # the image stays in the cache
+        ({}, (1024, 1 << 18)),  # the images stay in the cache
         ({"c": 40}, (1024, 8192)),  # the panels do not
         ({"o": 4}, (1024, 8192)),  # there is one panel
         ({"b": "B", "size": "B: size, "}, (1024, 8192)),
