@@ -34,6 +34,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
         {"N": 1, "C": 1, "O": 1, "H": 1, "W": 1},
         {"N": 2, "C": 3, "O": 18, "H": 3, "W": 5},
     ],
+    "scattered": [{"N": 1, "C": 1, "H": 1, "W": 1}, {"N": 2, "C": 9, "H": 2, "W": 5}],
+    "scattered_rows": [{}],
 }
 
 NARROW = {"weights", "strided_weights"}
@@ -110,7 +112,11 @@ def test_a_width_that_no_register_has_is_refused(width: int | str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["of_one_element", "channels_last", "few_channels", "channels_apart", "few_columns"]
+    "name",
+    [
+        *("of_one_element", "channels_last", "few_channels", "channels_apart", "few_columns"),
+        *("scattered_by_many_taps", "scattered_to_few_channels"),
+    ],
 )
 def test_others_stay(name: str) -> None:
     assert not list(CHANGE.rewrites(mirror(PROCEDURES[name]), WIDE))

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import dropwhile
 from math import prod
+from typing import TypeGuard
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.contractions import LONG
-from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.transforms.blocks.reductions import kept_loops, used_again
 from schedsearch.transforms.blocks.terms import first_dim, in_one_type, moves, operand_of
@@ -20,6 +21,9 @@ NEIGHBOURS = 8
 
 FULL = 16
 """Columns that fill a register, or most of two."""
+
+REUSED = 8
+"""Products of each element that is copied, at least."""
 
 GATHERED = 2
 """A gathered element is copied again, to a panel."""
@@ -46,24 +50,16 @@ def other_columns(
     copy result and operands takes no longer than to gather that operand. `loops`, the innermost
     first, are those around the sum. With the `width` of a register: where they fill less than half
     of one, and what is copied is used `USES` times; of several loops the one that copies least."""
-    if not isinstance(stmt, q.Reduce) or len(stmt.idx) < 2 or not in_one_type(stmt):
+    if not _can_be_laid_out(stmt, proc):
         return None
-    found = reduction(stmt)
-    if found is None or not all(map(q.expr_vars, stmt.idx)):
-        return None
-    terms = tuple(dict.fromkeys(reads(found.term)))
-    used = frozenset().union(*map(q.expr_vars, (*stmt.idx, found.term)))
-    around = tuple(loops)[::-1]
-    while around and around[0].iter not in used:
-        around = around[1:]
+    terms, around = _terms(stmt), _around(stmt, loops)
     columns = next((x for x in around if moves(stmt.idx, x, len(stmt.idx) - 1)), None)
     if columns is None or not used_again(stmt, around):
         return None
     apart = [read for read in terms if columns.iter in q.expr_vars(read)]
     apart = [read for read in apart if with_gaps(read, around, {columns.iter})]
     few = bool(width) and not apart and 2 * (columns.extent or width) < width
-    array = declared(proc).get(stmt.buf)
-    if not (apart or few) or array is None or array.window or not array.dense:
+    if not (apart or few):
         return None
     if few:
         most = _elements({loop.iter for loop in around}, around) // USES
@@ -82,6 +78,50 @@ def other_columns(
         if (across.extent or FULL) >= FULL and not {*moved} & {*apart} and copied <= most:
             choices.append((copied if few else 0, Columns(around, across, dim)))
     return min(choices, key=lambda each: each[0], default=(0, None))[1]
+
+
+def scattered_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Columns | None:
+    """Another loop for the columns of a sum that has gaps in its result, filled by a few taps: a
+    transposed convolution, `y[o, k * j + s] += x[c, j] * w[c, o, s]`, whose channels come first."""
+    if not _can_be_laid_out(stmt, proc):
+        return None
+    terms, around = _terms(stmt), _around(stmt, loops)
+    last = len(stmt.idx) - 1
+    columns = next((loop for loop in around if moves(stmt.idx, loop, last)), None)
+    gaps = any(abs(stmt.idx[last].coefficient(loop.iter)) > 1 for loop in around)
+    kept = frozenset().union(*map(q.expr_vars, stmt.idx))
+    again = prod(loop.extent or LONG for loop in around if loop.iter not in kept)
+    if columns is None or not gaps or (columns.extent or LONG) >= NEIGHBOURS or again < REUSED:
+        return None
+    for across in reversed(around):
+        dim = first_dim(stmt.idx, across)
+        if dim in (None, last) or not moves(stmt.idx, across, dim):
+            continue
+        moved = [read for read in terms if across.iter in q.expr_vars(read)]
+        rows = moved and all(operand_of(read, across) for read in moved)
+        if rows and (across.extent or FULL) >= FULL:
+            return Columns(around, across, dim)
+    return None
+
+
+def _can_be_laid_out(stmt: q.Stmt, proc: q.Proc) -> TypeGuard[q.Reduce]:
+    """Whether it is a sum of one type, into an array that can be copied."""
+    if not isinstance(stmt, q.Reduce) or len(stmt.idx) < 2 or not in_one_type(stmt):
+        return False
+    array = declared(proc).get(stmt.buf)
+    plain = array is not None and array.dense and not array.window
+    return plain and all(map(q.expr_vars, stmt.idx))
+
+
+def _terms(stmt: q.Reduce) -> tuple[q.Read, ...]:
+    """The elements that a sum reads, each once."""
+    return tuple(dict.fromkeys(reads(stmt.rhs)))
+
+
+def _around(stmt: q.Reduce, loops: Iterable[q.For]) -> tuple[q.For, ...]:
+    """The loops around a sum, the outermost first, from the first one that it depends on."""
+    used = frozenset().union(*map(q.expr_vars, (*stmt.idx, stmt.rhs)))
+    return tuple(dropwhile(lambda loop: loop.iter not in used, tuple(loops)[::-1]))
 
 
 def _elements(variables: Collection[q.Var], loops: Iterable[q.For]) -> int:

@@ -123,3 +123,50 @@ def few_columns(C: f32[60, 3], A: f32[60, 40], B: f32[40, 3]):
         for j in seq(0, 3):
             for k in seq(0, 40):
                 C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def scattered(
+    N: size,
+    C: size,
+    H: size,
+    W: size,
+    x: f32[N, C, H, W],
+    w: f32[C, 18, 3, 3],
+    y: f32[N, 18, 2 * H + 1, 2 * W + 1],
+):
+    for n in seq(0, N):
+        for c in seq(0, C):
+            for i in seq(0, H):
+                for j in seq(0, W):
+                    for o in seq(0, 18):
+                        for p in seq(0, 3):
+                            for q in seq(0, 3):
+                                y[n, o, 2 * i + p, 2 * j + q] += x[n, c, i, j] * w[c, o, p, q]
+
+
+@proc
+def scattered_rows(x: f32[11, 9], w: f32[11, 17, 4], y: f32[17, 40]):
+    for o in seq(0, 17):
+        for c in seq(0, 11):
+            for j in seq(0, 9):
+                for s in seq(0, 4):
+                    y[o, 4 * j + s] += w[c, o, s] * x[c, j]
+
+
+@proc
+def scattered_by_many_taps(x: f32[11, 9], w: f32[11, 16, 12], y: f32[16, 40]):
+    for o in seq(0, 16):
+        for c in seq(0, 11):
+            for j in seq(0, 9):
+                for s in seq(0, 12):
+                    y[o, 2 * j + s] += w[c, o, s] * x[c, j]
+
+
+@proc
+def scattered_to_few_channels(x: f32[11, 9], w: f32[11, 3, 4], y: f32[3, 40]):
+    for o in seq(0, 3):
+        for c in seq(0, 11):
+            for j in seq(0, 9):
+                for s in seq(0, 4):
+                    y[o, 2 * j + s] += w[c, o, s] * x[c, j]

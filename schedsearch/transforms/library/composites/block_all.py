@@ -21,6 +21,8 @@ filter; tiles stay for more steps, and loops of unknown length may be short.
 With `within` nests stay inside of loops whose temporaries are used after them, as batches and
 steps of a recurrent network: they cannot be split off.
 With `bytes` sums of products of bytes take the instructions for them (VNNI).
+With `cache`, the bytes of the second-level cache, rows are outside of all panels, and all sums in
+the tile, where less passes that cache so: batches of images are read once, not for each panel.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
 With `nests` so many nests get blocks, the first ones, and the next rewrite has the next: what is
 done is kept where time or Exo ends it. Blocks of many nests of unknown lengths are more edits than
@@ -40,6 +42,7 @@ from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD, tile_width
 from schedsearch.transforms.blocks.byte_nests import VNNI, largest_byte_tile, sums_bytes
 from schedsearch.transforms.blocks.edges import best_block, block_edges
 from schedsearch.transforms.blocks.held_tiles import write_out
+from schedsearch.transforms.blocks.passing import rows_outside
 from schedsearch.transforms.blocks.reductions import (
     MOST_ROWS,
     ReductionNest,
@@ -67,11 +70,15 @@ REUSED = 16
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
-    if any(_blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True, within=True)):
+    blocks = tuple(_blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True, within=True))
+    if blocks:
         names = "whole first beside spare in_order composed once held unrolled within"
-        ways = dict.fromkeys(names.split(), True)
+        ways: dict[str, ArgValue] = dict.fromkeys(names.split(), True)
         if VNNI.get(bits // 32, frozenset()) & {*target.features} and _sums_bytes(proc, bits):
             ways["bytes"] = True
+        cache = target.cache_bytes[1] if len(target.cache_bytes) > 1 else 0
+        if any(rows_outside(nest, arguments, cache) for nest, arguments in blocks):
+            ways["cache"] = cache
         args: dict[str, ArgValue] = {"bits": bits, "registers": registers}
         if _many(proc):
             args["nests"] = TOGETHER
@@ -105,11 +112,13 @@ def _blocks(
     held: bool = False,
     within: bool = False,
     of_bytes: bool = False,
+    cache: int = 0,
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
     one. `composed`: also of terms that are neither a product of elements nor a difference.
     `within`: also of nests that stay inside of loops whose temporaries are used after them.
-    `of_bytes`: sums of bytes by the instructions for them."""
+    `of_bytes`: sums of bytes by the instructions for them. `cache`: bytes that panels may have for
+    rows to be outside of them, 0 for none."""
     found = [x for x in reduction_nests(proc, within) if not (within and x.hides)]
     nests = sorted(found, key=lambda nest: (not nest.corner, -len(nest.loops)))
     for nest in nests:
@@ -122,15 +131,17 @@ def _blocks(
         if arguments is not None:
             width = tile_width(proc, nest, bits)
             tile = largest_byte_tile(proc, nest, width, registers) if of_bytes else None
-            yield nest, {**arguments, **tile, "rest": 0} if tile else arguments
+            arguments |= {**tile, "rest": 0} if tile else rows_outside(nest, arguments, cache)
+            yield nest, arguments
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     bits, registers = checked(path, args)
-    enough = args.get("enough", 0)  # traces of before have none
-    if type(enough) is not int:
-        raise RewriteError("enough is a number, of percent")
+    # Traces of before have none of these.
+    enough, cache = args.get("enough", 0), args.get("cache", 0)
     most = args.get("nests", MAX_NESTS)
+    if type(enough) is not int or type(cache) is not int:
+        raise RewriteError("enough is a number, of percent, and cache one of bytes")
     if not (type(most) is int and 0 < most <= MAX_NESTS):
         raise RewriteError(f"nests is a number, from 1 to {MAX_NESTS}")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
@@ -139,7 +150,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     way = partial(block, ways=ways_of(args, inside=True))
     p, done = Cursors((yield None)), 0
     while done < most:
-        wanted = (enough, beside, composed, held, within, of_bytes)
+        wanted = (enough, beside, composed, held, within, of_bytes, cache)
         found = next(_blocks(p.ast, bits, registers, *wanted), None)
         if found is None:
             break

@@ -25,6 +25,10 @@ instead:
 ```
 W[o, c, u, v] += y[o, i, j] * x[c, i + u, j + v]  ->  W_c[c, u, v, o] += y[o, i, j] * x[...]
 ```
+
+With `scattered` it is the result that has gaps: transposed convolutions, `y[o, 2 * j + s] +=
+x[c, j] * w[c, o, s]`. Along its columns are only the few taps. Operands that lie across are copied,
+too.
 """
 
 from __future__ import annotations
@@ -32,14 +36,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.walkers import element_bits, fresh, lanes, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.columns import Columns, other_columns
-from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.blocks.columns import Columns, other_columns, scattered_columns
+from schedsearch.transforms.blocks.terms import first_dim, operand_of
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Memory, Pair, Proposal, Steps
 from schedsearch.transforms.operators.outward import loops_around
 
@@ -51,14 +57,20 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for stmt in q.walk(proc.body):
         if _columns(proc, stmt) is not None:
             yield stmt, {}
+        elif _columns(proc, stmt, scattered=True) is not None:
+            yield stmt, {"scattered": True}
         elif isinstance(stmt, q.Reduce):
             width = lanes(target, element_bits((stmt,)))
             if _columns(proc, stmt, width) is not None:
                 yield stmt, {"narrow": width}
 
 
-def _columns(proc: q.Proc, stmt: q.Stmt, width: int = 0) -> Columns | None:
-    found = other_columns(proc, stmt, loops_around(proc, stmt, before=inf), width)
+def _columns(proc: q.Proc, stmt: q.Stmt, width: int = 0, scattered: bool = False) -> Columns | None:
+    loops = loops_around(proc, stmt, before=inf)
+    if scattered:
+        found = scattered_columns(proc, stmt, loops)
+    else:
+        found = other_columns(proc, stmt, loops, width)
     if found is None:
         return None
     local = {s.buf for s in q.walk(found.loops) if isinstance(s, q.Alloc)}
@@ -67,27 +79,51 @@ def _columns(proc: q.Proc, stmt: q.Stmt, width: int = 0) -> Columns | None:
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     stmt = ast.by_path.get(path)
-    width = args.get("narrow", 0)
+    width, scattered = args.get("narrow", 0), args.get("scattered", False) is True
     if type(width) is not int or width < 0:
         raise RewriteError("narrow is a number, of elements")
-    found = _columns(ast, stmt, width) if stmt is not None else None
+    found = _columns(ast, stmt, width, scattered) if stmt is not None else None
     if found is None or not isinstance(stmt, q.Reduce):
         raise RewriteError("there is no sum with gaps along its columns, or with few of them")
     p = Cursors((yield None))
-    nest, array = p.at(found.loops[0].path), declared(ast)[stmt.buf]
-    start, first = found.loops[0].path, _first_values(ast, stmt, found)
-    window = ", ".join(f"0 : {show_affine(extent)}" for extent in array.shape)
-    name = fresh(names(ast), f"{stmt.buf.name}_c")
-    yield from p.do("stage_mem", nest, f"{stmt.buf.name}[{window}]", name)
+    nest, first = p.at(found.loops[0].path), _first_values(ast, stmt, found)
+    for read in dict.fromkeys(reads(stmt.rhs)) if scattered else ():
+        if operand_of(read, found.across) == "column":
+            yield from _turned(p, nest, read, found.across)
+    start = p.path(nest)
+    yield from _copied(p, nest, stmt.buf)
     copy, store = p.at(start), p.at(next_path(p.path(nest)))
     if first is not None:
         yield from _overwrite(p, start, first)
     last = len(stmt.idx) - 1
-    order = (*(dim for dim in range(last + 1) if dim != found.dim), found.dim)
-    yield from p.do("rearrange_dim", copy, order)
-    yield from p.do("set_memory", copy, Memory("DRAM_ALIGNED"))
-    for depth in range(found.dim, last - 1):  # rows and columns of the copy are its inner loops
-        yield from p.do("reorder_loops", At(p.path(store, *(0,) * depth)))
+    yield from _laid_out(p, copy, last + 1, found.dim)
+    copies = [p.at(next_path(start)), store] if scattered else [store]
+    for loops in copies:  # rows and columns of the copy are its inner loops
+        for depth in range(found.dim, last - 1):
+            yield from p.do("reorder_loops", At(p.path(loops, *(0,) * depth)))
+
+
+def _copied(p: Cursors, nest: Cursor, buf: q.Var) -> Steps:
+    """Copy an array before a nest that uses it, and back if it writes it."""
+    shape = declared(p.ast)[buf].shape
+    window = ", ".join(f"0 : {show_affine(extent)}" for extent in shape)
+    name = fresh(names(p.ast), f"{buf.name}_c")
+    yield from p.do("stage_mem", nest, f"{buf.name}[{window}]", name)
+
+
+def _laid_out(p: Cursors, alloc: Cursor, dims: int, last: int) -> Steps:
+    """Make a dimension of a copy the last one."""
+    order = (*(dim for dim in range(dims) if dim != last), last)
+    yield from p.do("rearrange_dim", alloc, order)
+    yield from p.do("set_memory", alloc, Memory("DRAM_ALIGNED"))
+
+
+def _turned(p: Cursors, nest: Cursor, read: q.Read, across: q.For) -> Steps:
+    """Copy an operand to where a loop runs along its rows."""
+    start, dim = p.path(nest), first_dim(read.idx, across)
+    assert dim is not None
+    yield from _copied(p, nest, read.buf)
+    yield from _laid_out(p, p.at(start), len(read.idx), dim)
 
 
 def _first_values(proc: q.Proc, stmt: q.Reduce, found: Columns) -> q.Assign | None:

@@ -50,6 +50,23 @@ for i in seq(0, n):                        for i in seq(0, n):
 A scalar that such a sum shares with the rest, as `t = a * w[i, j]` before the loop over `k`, gets
 an element for every iteration here, too. Temporaries whose rows are less than `short` have their
 own dimensions first: the four gates of a cell are arrays then, not quarters of registers.
+
+With `strip` the sum is one over windows, of which neighbouring rows read the same rows. So many
+rows at a time have an array for it, that stays in the cache:
+
+```
+for i in seq(0, n):                        for i in seq(0, n / 8):
+    for j in seq(0, m):                        t: f32[8, m]
+        t: f32                                 for ir in seq(0, 8):
+        t = 0.0                                    for j in seq(0, m):
+        for r in seq(0, 5):          ->                t[ir, j] = 0.0
+            t += g[r] * x[i + r, j]                    for r in seq(0, 5):
+        y[i, j] = relu(t)                                  t[ir, j] += g[r] * x[8 * i + ir + r, j]
+                                               for ir in seq(0, 8):
+                                                   for j in seq(0, m):
+                                                       y[8 * i + ir, j] = relu(t[ir, j])
+                                           ...  # the last rows
+```
 """
 
 from __future__ import annotations
@@ -68,7 +85,9 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.reductions import gaps, kept_loops, used_again
+from schedsearch.transforms.blocks.blocking import SLIDING_ROWS
+from schedsearch.transforms.blocks.reductions import MOST_ROWS, gaps, kept_loops, used_again
+from schedsearch.transforms.blocks.scalar_windows import in_strips, scalar_window
 from schedsearch.transforms.blocks.terms import without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
@@ -92,7 +111,9 @@ class _Sum:
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    isolated = set[q.Path]()
     for found in _sums(proc):
+        isolated.add(found.stmt.path)
         width = lanes(target, element_bits((found.stmt,)))
         short = any(_is_short(each, width) for each in found.temporaries)
         args: dict[str, ArgValue] = {"short": width} if short else {}
@@ -102,6 +123,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for stmt in q.walk(proc.body):
         if isinstance(stmt, q.Reduce) and _continued(proc, stmt) is not None:
             yield stmt, {"late": True}
+        elif stmt.path not in isolated and scalar_window(proc, stmt) is not None:
+            yield stmt, {"strip": SLIDING_ROWS}
 
 
 def _sums(proc: q.Proc) -> Iterator[_Sum]:
@@ -260,6 +283,9 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if args.get("late") is True:
         yield from _later(ast, path)
         return
+    if "strip" in args:
+        yield from _in_strips(ast, path, args["strip"])
+        return
     found = next((each for each in _sums(ast) if each.stmt.path == path), None)
     if found is not None and args.get("batched", False) is True:
         found = _batched(ast, found)
@@ -289,6 +315,14 @@ def _expand(p: Cursors, found: _Sum, short: ArgValue = 0) -> Steps:
             new, own = len(around), len(temporary.shape)
             order = (*range(new, new + own), *range(new))
             yield from p.do("rearrange_dim", alloc, order)
+
+
+def _in_strips(ast: q.Proc, path: q.Path, strip: ArgValue) -> Steps:
+    stmt = ast.by_path.get(path)
+    found = scalar_window(ast, stmt) if stmt is not None else None
+    if found is None or type(strip) is not int or not 2 <= strip <= MOST_ROWS:
+        raise RewriteError("there is no sum over windows that strips of rows have in common")
+    yield from in_strips(Cursors((yield None)), found, strip)
 
 
 def _later(ast: q.Proc, path: q.Path) -> Steps:
