@@ -64,6 +64,9 @@ MAX_NESTS = 40
 TOGETHER = 2
 """Nests with loops of unknown length in one rewrite: each takes a second or two."""
 
+MANY_NESTS = 5
+"""More nests than that, of any lengths, are too many edits for one rewrite."""
+
 REUSED = 16
 """Tiles that use a packed panel, at least: to copy an element takes as long as some products."""
 
@@ -80,18 +83,23 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if any(rows_outside(nest, arguments, cache) for nest, arguments in blocks):
             ways["cache"] = cache
         args: dict[str, ArgValue] = {"bits": bits, "registers": registers}
-        if _many(proc):
-            args["nests"] = TOGETHER
-            del ways["unrolled"]  # by the last one, for all
-        yield None, {**args, "enough": ENOUGH_PER_LOAD, **ways}
+        args["enough"] = ENOUGH_PER_LOAD
+        rolled = {way: given for way, given in ways.items() if way != "unrolled"}
+        some = len(blocks) > TOGETHER
+        if not (some and _many(proc)):
+            yield None, {**args, **ways}
+        if some:  # all may be too many edits; the last rewrite unrolls for all
+            yield None, {**args, **rolled, "nests": TOGETHER}
+            yield None, {**args, **rolled, "nests": 1}
 
 
 def _many(proc: q.Proc) -> bool:
-    """Whether tiles of more than `TOGETHER` sums leave an unknown number of rows and columns."""
+    """Whether there are many sums, or tiles of more than `TOGETHER` leave an unknown number of rows
+    and columns."""
     nests = reduction_nests(proc, within=True)
     ends = [(nest.stmt.path, (nest.along, *nest.row_loops())) for nest in nests]
     unknown = {path for path, loops in ends if sum(loop.extent is None for loop in loops) > 1}
-    return len(unknown) > TOGETHER
+    return len(unknown) > TOGETHER or len({path for path, _ in ends}) > MANY_NESTS
 
 
 def _sums_bytes(proc: q.Proc, bits: int) -> bool:
