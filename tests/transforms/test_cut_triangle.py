@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.library.composites.cut_triangle import BLOCK_ROWS
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
@@ -113,3 +115,34 @@ def test_a_chain_of_rows_is_not_reordered() -> None:
     for rewrite in CUT.rewrites(ast, TARGET):
         with pytest.raises(RewriteError, match="fission"):
             apply(original, ast, rewrite)
+
+
+@pytest.mark.parametrize(
+    ("size", "first"),
+    [(None, BLOCK_ROWS), (512, BLOCK_ROWS), (128, 8)],
+    ids=["any", "1 MiB", "64 KiB"],
+)
+def test_triangles_larger_than_the_caches_are_cut_into_blocks_of_rows(
+    size: int | None, first: int
+) -> None:
+    """Then into rows of few registers, as small ones are."""
+    procedure = PROCEDURES["solved"]
+    procedure = procedure.partial_eval(n=size) if size else procedure
+    target = replace(TARGET, cache_bytes=(1 << 15, 1 << 17))
+    [rewrite, *_] = CUT.rewrites(mirror(procedure), target)
+    assert rewrite.arg("factor") == first
+    after = mirror(apply(procedure, mirror(procedure), rewrite))
+    within = [each for each in CUT.rewrites(after, target) if len(each.path) > len(rewrite.path)]
+    assert BLOCK_ROWS not in {each.arg("factor") for each in within}
+    assert bool(within) == (first == BLOCK_ROWS)
+
+
+def test_blocks_of_rows_keep_the_meaning(tmp_path: Path) -> None:
+    procedure = PROCEDURES["product_above"]
+    ast = mirror(procedure)
+    [rewrite, *_] = CUT.rewrites(ast, TARGET)
+    assert rewrite.arg("factor") == BLOCK_ROWS
+    after = apply(procedure, ast, rewrite)
+    state = State(after, mirror(after))
+    sizes = [{"n": n} for n in (1, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1)]
+    assert_same_meaning(procedure, [(Trace((rewrite,)), state)], sizes, tmp_path)

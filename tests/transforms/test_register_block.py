@@ -290,19 +290,24 @@ def test_a_nest_stays_within_a_loop_whose_temporaries_are_used_after_it(tmp_path
 
 
 @pytest.mark.normal
-def test_many_nests_of_unknown_lengths_get_blocks_two_at_a_time(tmp_path: Path) -> None:
+def test_many_nests_of_unknown_lengths_get_blocks_one_at_a_time(tmp_path: Path) -> None:
     """So that what is done stays, where time or Exo ends it."""
     procedure = PROCEDURES["three_products"]
-    [first] = ALL.rewrites(mirror(procedure), TARGET)
-    assert first.arg("nests") == 2
-    some = apply(procedure, mirror(procedure), first)
-    assert sums_of(some) == ["C"]
-    [second] = ALL.rewrites(mirror(some), TARGET)
-    assert "nests" not in dict(second.args)
-    every = apply(some, mirror(some), second)
-    assert not sums_of(every)
-    assert not [*ALL.rewrites(mirror(every), TARGET)]
-    assert_exact(procedure, [some, every], SIZES["product"], tmp_path)
+    procedures, left = [procedure], [len(sums_of(procedure))]
+    while rewrites := [*ALL.rewrites(mirror(procedures[-1]), TARGET)]:
+        assert ("nests" in dict(rewrites[0].args)) == (left[-1] > 2)
+        procedures.append(apply(procedures[-1], mirror(procedures[-1]), rewrites[0]))
+        left.append(len(sums_of(procedures[-1])))
+    assert left == [3, 2, 0]
+    assert_exact(procedure, procedures[1:], SIZES["product"], tmp_path)
+
+
+@pytest.mark.normal
+def test_three_nests_get_blocks_at_once_or_one_at_a_time() -> None:
+    """All at once may be more edits than Exo can forward through."""
+    ast = mirror(PROCEDURES["three_products"].partial_eval(**SIZES["product"][-1]))
+    rewrites = [*ALL.rewrites(ast, TARGET)]
+    assert ["nests" in dict(each.args) for each in rewrites] == [False, True]
 
 
 def sums_of(procedure: Any) -> list[str]:
@@ -313,6 +318,6 @@ def sums_of(procedure: Any) -> list[str]:
 def test_blocks_of_no_or_of_too_many_nests_are_refused(nests: int | str) -> None:
     procedure = PROCEDURES["three_products"]
     ast = mirror(procedure)
-    [rewrite] = ALL.rewrites(ast, TARGET)
+    [rewrite, *_] = ALL.rewrites(ast, TARGET)
     with pytest.raises(RewriteError, match="nests is a number"):
         apply(procedure, ast, with_args(rewrite, nests=nests))

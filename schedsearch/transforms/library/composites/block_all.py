@@ -62,7 +62,7 @@ NORMAL_FORM = 4
 MAX_NESTS = 40
 
 TOGETHER = 2
-"""Nests with loops of unknown length in one rewrite: each takes a second or two."""
+"""Nests with loops of unknown length in one rewrite, at most: each takes a second or two."""
 
 MANY_NESTS = 5
 """More nests than that, of any lengths, are too many edits for one rewrite."""
@@ -89,7 +89,6 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if not (some and _many(proc)):
             yield None, {**args, **ways}
         if some:  # all may be too many edits; the last rewrite unrolls for all
-            yield None, {**args, **rolled, "nests": TOGETHER}
             yield None, {**args, **rolled, "nests": 1}
 
 

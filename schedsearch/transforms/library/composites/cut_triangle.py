@@ -15,8 +15,9 @@ constant: the upper bound, as here, or the lower (`for j in seq(i, n)`), where t
 rectangle comes second. Or the upper bound falls (`for j in seq(0, n - i)`): with `late` the
 rectangle comes second then, as it has to where rows are overwritten that it reads. Of several
 triangles in a nest `nest` is the number of the one that is split off and cut. The rectangle can
-then be tiled like any other nest, and the triangles can be cut again. `factor` does not have to
-divide the outer loop: what is left gets loops of its own, cut likewise (unless `rest` is missing,
+then be tiled like any other nest, and the triangles can be cut again: those of large operands are
+cut first into blocks of rows that share packed panels. `factor` does not have to divide the outer
+loop: what is left gets loops of its own, cut likewise (unless `rest` is missing,
 as in older traces, where rectangles do not all start at 0 either).
 """
 
