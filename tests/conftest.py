@@ -70,7 +70,11 @@ def pytest_terminal_summary(
     """How many tests were skipped, by reason; and which passed, where that is asked for."""
     file = config.getoption("--passed-to")
     if file and "PYTEST_XDIST_WORKER" not in os.environ:
-        passed = {each.nodeid for each in terminalreporter.stats.get("passed", [])}
+        of = {
+            kind: {each.nodeid for each in terminalreporter.stats.get(kind, [])}
+            for kind in ("passed", "failed", "error")
+        }
+        passed = of["passed"] - of["failed"] - of["error"]  # some fail when all is taken down
         with Path(file).open("a") as names:
             names.writelines(f"{each}\n" for each in sorted(passed))
     skipped = terminalreporter.stats.get("skipped", [])

@@ -138,6 +138,7 @@ class Expander:
                 if child.outcome is None and child.keys.ast not in seen:
                     break
             else:
+                clock.lap("propose")
                 break
             steps.append(child)
             done = done.then(child.rewrite)

@@ -30,8 +30,12 @@ def asked(proc: Any, stmt: Any) -> str:
 
 
 def lines(proc: Any) -> list[str]:
-    """Of all statements; and what Exo says where it cannot ask."""
+    """Of all statements; and what Exo says where it cannot ask. What Exo remembers of callees may
+    be of the other way to ask."""
     found = []
+    for known in (new_eff._globenv_proc_cache, new_eff._proc_effs_cache):
+        known.clear()
+    new_eff._proc_changeset_cache.clear()
     for stmt in statements(proc.body):
         try:
             found.append(asked(proc, stmt))
@@ -48,6 +52,14 @@ def test_questions_are_those_of_exo(file: str) -> None:
         found = lines(proc)
         with exo_as_is():
             assert found == lines(proc), name
+
+
+def test_fields_that_callees_write_are_known() -> None:
+    below_limit = source("named").procs["below_limit"]
+    found = lines(below_limit._loopir_proc)
+    assert any("i < 3" in each for each in found)
+    with exo_as_is():
+        assert found == lines(below_limit._loopir_proc)
 
 
 def test_statements_that_write_no_field_leave_nothing() -> None:

@@ -113,3 +113,21 @@ def moving(x: f32[8]):
     there = x[Place.at : Place.at + 2]
     Place.at = 3
     there[0] = 1.0
+
+
+@config
+class Limit:
+    end: index
+
+
+@proc
+def set_limit():
+    Limit.end = 3
+
+
+@proc
+def below_limit(n: size, x: f32[n]):
+    set_limit()
+    for i in seq(0, n):
+        if i < Limit.end:
+            x[i] = 0.0

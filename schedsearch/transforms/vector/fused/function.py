@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conversions import promoted
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
@@ -31,6 +30,7 @@ from schedsearch.transforms.vector.fused.model import (
     by_value,
     computed,
     fused_name,
+    neighbours,
     reduced,
     strides,
 )
@@ -204,14 +204,8 @@ class Function:
 
     def aligned_address(self) -> tuple[str, str]:
         """The type of an array, and C of where it is accessed first."""
-        simple = [s for s in self.fused.body if isinstance(s, q.Assign | q.Reduce)]
-        places = [(s.type, s.buf, s.idx) for s in simple]
-        places += [(r.type, r.buf, r.idx) for s in simple for r in reads(s.rhs)]
-        return next(
-            (kind, self.c.address(buf, idx))
-            for kind, buf, idx in places
-            if buf.uid < len(self.fused.operands) and idx and LANE in q.expr_vars(idx[-1])
-        )
+        kind, buf, idx = neighbours(self.fused)[0]
+        return kind, self.c.address(buf, idx)
 
     def joined(self, stmt: q.Assign) -> Iterator[str]:
         """Join the chains of an extreme, then its lanes by halves: the statement itself says how,

@@ -109,7 +109,19 @@ def alignable(fused: Fused) -> bool:
     moving = [op for op in fused.operands if op.moves]
     alone = not (fused.recurrence or fused.row or fused.parts > 1)
     plain = not any(op.registers or op.inner for op in moving)
-    return fused.loops and alone and bool(moving) and plain
+    return fused.loops and alone and plain and bool(neighbours(fused))
+
+
+def neighbours(fused: Fused) -> list[tuple[str, q.Var, tuple[q.Affine, ...]]]:
+    """The type, array and indices of what lanes access one beside the other, writes first."""
+    simple = [s for s in fused.body if isinstance(s, q.Assign | q.Reduce)]
+    places = [(s.type, s.buf, s.idx) for s in simple]
+    places += [(r.type, r.buf, r.idx) for s in simple for r in reads(s.rhs)]
+    return [
+        (kind, buf, idx)
+        for kind, buf, idx in places
+        if buf.uid < len(fused.operands) and idx and LANE in q.expr_vars(idx[-1])
+    ]
 
 
 def operand(uid: int) -> q.Var:
