@@ -26,8 +26,9 @@ from dataclasses import dataclass
 from math import inf, prod
 from typing import Any
 
-from schedsearch.analysis.accesses import accesses
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
+from schedsearch.analysis.ranges import loops_at
 from schedsearch.analysis.walkers import element_bits, fresh, lanes, loops, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
@@ -36,7 +37,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.blocks.reductions import gaps, longest_extent
+from schedsearch.transforms.blocks.reductions import gaps, longest_extent, used_again
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Op, OpArg, Pair, Proposal, Steps
 
@@ -86,19 +87,21 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def _large(proc: q.Proc, triangle: _Triangle, target: Target) -> bool:
-    """Whether the inner loop reads an operand that is too large for one core's caches."""
-    cache = (target.cache_bytes[1:] or (inf,))[0]
-    inner, arrays = triangle.inner, declared(proc)
+    """Whether a product reads an operand with the inner loop, and again and again, that is too
+    large for one core's caches."""
+    cache, arrays = (target.cache_bytes[1:] or (inf,))[0], declared(proc)
     operands = {
-        access.buf
-        for access in accesses(inner.body)
-        if not access.writes and any(inner.iter in q.expr_vars(index) for index in access.idx)
+        read.buf
+        for stmt in q.walk(triangle.inner.body)
+        if isinstance(stmt, q.Reduce) and used_again(stmt, [*loops_at(proc, stmt.path)])
+        for read in reads(stmt.rhs)
+        if triangle.inner.iter in q.expr_vars(read)
     }
     return any(
         prod(x.const if x.is_const else inf for x in arrays[buf].shape)
         * (ELEMENT_BITS.get(arrays[buf].type, 0) // 8)
         > LARGE * cache
-        for buf in operands
+        for buf in operands & arrays.keys()
     )
 
 
