@@ -99,6 +99,10 @@ def test_what_nobody_knows_is_not_printed(dump: str) -> None:
     assert text == "Exo refuses it (TypeError), with nothing that explains it"
 
 
+def test_a_solver_that_gives_up_is_no_type_error() -> None:
+    assert said(TypeError("unknown result from z3")).startswith("Exo's solver does not find out")
+
+
 def test_other_errors_are_named() -> None:
     assert said(KeyError("x")) == "KeyError: 'x'"
     assert said(AssertionError()) == "AssertionError:"

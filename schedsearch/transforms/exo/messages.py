@@ -73,6 +73,9 @@ _PLAIN = {
     "only += reductions currently supported": (
         "Exo has `+=` only; write `x[i] = x[i] * y` for `x[i] *= y`"
     ),
+    "unknown result from z3": (
+        "Exo's solver does not find out whether this is legal (unknown result from z3)"
+    ),
     "expected tensor type to be of the form 'R[...]', 'f32[...]', etc.": (
         "that is no type of Exo; arrays are of f16, f32, f64, i8, ui8, ui16 or i32, as `f32[n]`"
     ),
@@ -91,7 +94,7 @@ _PLAIN = {
         "an argument needs a type, as `n: size` or `x: f32[n]`"
     ),
 }
-"""Sentences of Exo's front end, and what is to be written instead."""
+"""Sentences of Exo's, and what they mean or what is to be written instead."""
 
 
 def said(error: BaseException) -> str:
