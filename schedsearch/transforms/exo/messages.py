@@ -112,7 +112,7 @@ def said(error: BaseException) -> str:
         known = known.replace(its, ours)
     if _DUMPED.search(known):
         return f"Exo refuses it ({type(error).__name__}), with nothing that explains it"
-    its_own = isinstance(error, _ITS_OWN) or text != str(error)
+    its_own = isinstance(error, _ITS_OWN) or known != str(error)
     return known if its_own else f"{type(error).__name__}: {known}".strip()
 
 
