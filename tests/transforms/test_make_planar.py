@@ -42,7 +42,7 @@ def planar(name: str, *transforms: str) -> list[tuple[Trace, State]]:
             trace, state = found[-1]
             procedure = apply(state.procedure, state.ast, rewrites[0])
             found.append((trace.then(rewrites[0]), State(procedure, mirror(procedure))))
-            if each == "block_all":
+            if each == "block_all" and "nests" not in dict(rewrites[0].args):
                 break
     return found
 
