@@ -46,7 +46,7 @@ NORMAL_FORM = 3
 
 MAX_FACTOR = 4096
 
-LARGE = 4
+LARGE = 8
 """Operands that are so many times as large as the second cache are cut into blocks of rows first,
 whose rectangles are products like others, with packed panels."""
 
@@ -75,7 +75,12 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         width = lanes(target, element_bits(triangle.inner.body))
         # Rows that end where vectors do, and few of them in a small triangle.
         factors = sorted({16 * width, 4 * width, max(width, 8)})
-        for factor in [BLOCK_ROWS, *factors] if _large(proc, triangle, target) else factors:
+        size, caches = _operand_bytes(proc, triangle), LARGE * (target.cache_bytes[1:] or (inf,))[0]
+        if size == inf:  # Exo's solver may take longer for what is left than a search has
+            factors = [*factors, BLOCK_ROWS]
+        elif size > caches:
+            factors = [BLOCK_ROWS, *factors]
+        for factor in factors:
             if 2 * factor <= longest:
                 plain = not triangle.lower and divides(proc, factor, loop.hi, loop.path)
                 rest: dict[str, ArgValue] = {} if plain else {"rest": True}
@@ -86,10 +91,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     yield loop, {**given, "late": True}
 
 
-def _large(proc: q.Proc, triangle: _Triangle, target: Target) -> bool:
-    """Whether a product reads an operand with the inner loop, and again and again, that is too
-    large for one core's caches."""
-    cache, arrays = (target.cache_bytes[1:] or (inf,))[0], declared(proc)
+def _operand_bytes(proc: q.Proc, triangle: _Triangle) -> float:
+    """The size of the largest operand of a product that the inner loop reads again and again;
+    infinite if not known."""
+    arrays = declared(proc)
     operands = {
         read.buf
         for stmt in q.walk(triangle.inner.body)
@@ -97,12 +102,12 @@ def _large(proc: q.Proc, triangle: _Triangle, target: Target) -> bool:
         for read in reads(stmt.rhs)
         if triangle.inner.iter in q.expr_vars(read)
     }
-    return any(
+    sizes = (
         prod(x.const if x.is_const else inf for x in arrays[buf].shape)
         * (ELEMENT_BITS.get(arrays[buf].type, 0) // 8)
-        > LARGE * cache
         for buf in operands & arrays.keys()
     )
+    return max(sizes, default=0)
 
 
 def _adds_up(loop: q.For) -> bool:
