@@ -104,7 +104,7 @@ def _operand_bytes(proc: q.Proc, triangle: _Triangle) -> float:
     }
     sizes = (
         prod(x.const if x.is_const else inf for x in arrays[buf].shape)
-        * (ELEMENT_BITS.get(arrays[buf].type, 0) // 8)
+        * (ELEMENT_BITS.get(arrays[buf].type, 32) // 8)
         for buf in operands & arrays.keys()
     )
     return max(sizes, default=0)
