@@ -89,7 +89,7 @@ def scattered_columns(proc: q.Proc, stmt: q.Stmt, loops: Iterable[q.For]) -> Col
     last = len(stmt.idx) - 1
     columns = next((loop for loop in around if moves(stmt.idx, loop, last)), None)
     gaps = any(abs(stmt.idx[last].coefficient(loop.iter)) > 1 for loop in around)
-    kept = frozenset().union(*map(q.expr_vars, stmt.idx))
+    kept = kept_loops(stmt, around)
     again = prod(loop.extent or LONG for loop in around if loop.iter not in kept)
     if columns is None or not gaps or (columns.extent or LONG) >= NEIGHBOURS or again < REUSED:
         return None
