@@ -105,6 +105,28 @@ def test_tails_of_an_instruction_that_no_call_runs_are_not_missed(
 
 
 @pytest.mark.normal
+@pytest.mark.parametrize("name", ["halves", "large_halves"])
+def test_iterations_before_the_first_aligned_register_are_run(
+    name: str, builder: Builder, tmp_path: Path
+) -> None:
+    """Arrays lie at several distances from a cache line."""
+    procedure = getattr(procs, name)
+    proc, own = mirror(procedure), procs.generate(procedure)
+    bench = prepare(proc, own, bind(proc, {"n": 1000}), builder, tmp_path)
+    reacher = Reacher(proc, bind(proc, {"n": 1000}), lambda _: True, lambda _: True)
+    wide = replace(TARGET, vector_bits=512, vector_registers=32)
+    rewrites = select(["vectorise"])[0].rewrites(proc, wide)
+    aligned, *_ = [each for each in rewrites if dict(each.args).get("aligned")]
+    scheduled = apply(procedure, proc, aligned)
+    code = procs.generate(scheduled)
+    assert "if (before)" in code.source
+    reach = replace(reacher.reach(mirror(scheduled)), dead=0)
+    memory, coverage = Inspector(proc, own, bench, builder).inspect(code, reach)
+    assert memory.verdict is Finding.PASSED, memory.detail
+    assert coverage.verdict is Finding.PASSED, coverage.detail
+
+
+@pytest.mark.normal
 def test_registers_of_64_bytes_beside_an_array_on_the_stack(
     builder: Builder, tmp_path: Path
 ) -> None:

@@ -165,7 +165,7 @@ class Inspector:
         """In these calls, which have `run_s` seconds; blocks that none has run are added."""
         if run_s <= 0:
             return Check(what, Finding.NOT_CHECKED, "no time was left")
-        cases = [replace(case, placement=Placement.FOR_TIMING, offset=0) for case in called]
+        cases = [replace(case, placement=Placement.FOR_TIMING) for case in called]
         plan = TimingPlan(TimingKind.SCREEN, 1, 1)
         heard = Verdict(cases, self.bench.fields, plan, "", 1.0, self.bench.cache)
         limits = Limits(run_s, run_s, _ADDRESS_BYTES, _FILE_BYTES, _THREADS)
