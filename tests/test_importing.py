@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parent / "importing.py"
+
+pytestmark = pytest.mark.normal
 
 
 def changed_by(action: str) -> tuple[list[str], list[int]]:
@@ -16,10 +20,12 @@ def changed_by(action: str) -> tuple[list[str], list[int]]:
     return names.split(), [int(number) for number in numbers.split()]
 
 
+@pytest.mark.normal
 def test_importing_changes_nothing() -> None:
     assert changed_by("import")[0] == []
 
 
+@pytest.mark.normal
 def test_what_is_changed_is_seen() -> None:
     changed, (frozen, threshold) = changed_by("prepare")
     for key in ("gc", "rlimit", "ctrl_c", "exo.rewrite.new_eff.get_basic_locsets"):

@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from transforms.helpers import source
+from transforms.helpers import Procedures
 
 from schedsearch.analysis.certain import broken_assert
 from schedsearch.core import ast as q
 from schedsearch.transforms.exo.mirror import mirror
 
-CALLS = source("calls").procs
+CALLS = Procedures("calls")
 
 
 def call_of(proc: q.Proc) -> q.Call:

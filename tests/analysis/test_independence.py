@@ -10,7 +10,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
 from schedsearch.analysis.independence import conflict, races, thread_private, touch_apart
 from schedsearch.core import ast as q
@@ -24,7 +24,7 @@ from schedsearch.transforms.registry import apply, select
 from .execution import Event
 from .programs import programs
 
-PROCEDURES = source("races").procs
+PROCEDURES = Procedures("races")
 (PARALLELIZE,) = select(["parallelize"])
 THREADS = replace(TARGET, threads=2)
 

@@ -318,6 +318,7 @@ def test_wrong_schedules_are_named(
             refused()
 
 
+@pytest.mark.normal
 def test_what_has_changed_is_not_measured(
     store: Path, walked: list[int], tmp_path: Path, timings: list[Pair]
 ) -> None:

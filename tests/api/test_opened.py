@@ -130,6 +130,7 @@ def test_runs_by_hand_are_not_what_a_report_is_about(path: Path) -> None:
         assert find_run(store, by_hand).id == by_hand
 
 
+@pytest.mark.normal
 def test_names_from_files_are_text(path: Path) -> None:
     trace = Trace((Rewrite("split", 1, (0,), HOSTILE, (("by", HOSTILE),)),))
     with Store.open(path) as store:

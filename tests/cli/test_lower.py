@@ -34,6 +34,7 @@ def home(tmp_path: Path) -> Path:
 C = ("lower", "kernels.c", "scaled", "-D", "F=2.0f", "-I", "include")
 
 
+@pytest.mark.normal
 def test_what_is_shown_is_what_is_written(home: Path) -> None:
     shown = invoke(home, C)
     assert shown.code == 0, shown.err
@@ -45,6 +46,7 @@ def test_what_is_shown_is_what_is_written(home: Path) -> None:
     assert "def double_1(" in equations.out or "def double(" in equations.out
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -112,6 +112,7 @@ def test_a_procedure_agrees_with_itself(procedure: Any, builder: Builder, tmp_pa
     assert all(len(r.candidate_ns) == len(r.reference_ns) for r in result.rounds)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("samples", [1, 5, 15])
 def test_a_plan_says_how_many_samples_a_round_has(
     samples: int, builder: Builder, tmp_path: Path

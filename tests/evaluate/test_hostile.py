@@ -56,6 +56,7 @@ def test_incorrect(bench: Bench, builder: Builder, body: str, parts: list[str]) 
         assert part in result.message
 
 
+@pytest.mark.normal
 def test_wrong_from_the_second_call_on(bench: Bench, builder: Builder) -> None:
     result = run(bench, kernel(builder, "right(y, x); y[0] += calls++;", "static int calls;"))
     assert isinstance(result, Failure)

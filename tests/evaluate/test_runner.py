@@ -79,6 +79,7 @@ def test_anything_else_is_a_crash(script: str, part: str, tmp_path: Path) -> Non
     assert part in failure.message
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     "script",
     ["time.sleep(99)", "say('end'); time.sleep(99)", "os.close(channel); time.sleep(99)"],

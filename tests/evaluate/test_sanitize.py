@@ -203,6 +203,7 @@ def test_what_the_procedure_does_itself_is_not_held_against_a_schedule(
     assert "triple as written fails it too" in found.detail
 
 
+@pytest.mark.normal
 def test_a_kernel_whose_process_is_killed_is_not_found_wrong(inspector: Inspector) -> None:
     """As by the system when memory runs out, of which sanitizers need more."""
     (found,) = checks(inspector, f"{RIGHT} extern int raise(int); raise(9);")

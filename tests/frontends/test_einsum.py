@@ -462,6 +462,7 @@ def test_mixed_types_compiled(tmp_path: Path) -> None:
         same(held["result"], np.einsum(subscripts, *arrays))
 
 
+@pytest.mark.normal
 def test_operands_may_lie_anywhere() -> None:
     lying = np.arange(521, dtype="u1")[1:].view("f8")
     lying[:] = np.arange(65)

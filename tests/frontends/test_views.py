@@ -83,6 +83,7 @@ def factors(number: int) -> list[tuple[int, ...]]:
     return found
 
 
+@pytest.mark.normal
 @settings(max_examples=60, derandomize=True)
 @given(drawn=st.data(), shape=st.lists(st.integers(1, 6), min_size=1, max_size=3))
 def test_views_of_views(drawn: st.DataObject, shape: list[int]) -> None:

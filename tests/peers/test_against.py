@@ -269,6 +269,7 @@ def test_a_call_that_fails_when_prepared_is_said(functions: Path) -> None:
         Contender(what, TERMS)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("name", "matrix"), [("lu", "A"), ("right", "U")])
 def test_a_matrix_that_is_divided_by_its_diagonal_has_a_heavy_one(name: str, matrix: str) -> None:
     given = load_subject(NESTS.with_name("solves.py"), name, {}, None)

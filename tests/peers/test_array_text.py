@@ -156,6 +156,7 @@ def test_derived_numpy_is_what_the_procedure_means(proc: q.Proc) -> None:
     assert_same(proc, array_text(arraywise(proc, NOTHING)))
 
 
+@pytest.mark.normal
 @settings(deadline=None, max_examples=300)
 @given(procedure())
 def test_derived_torch_is_what_the_procedure_means(proc: q.Proc) -> None:

@@ -56,6 +56,7 @@ def test_sessions_apart_have_no_interval(tmp_path: Path) -> None:
     assert json.loads(json.dumps(explained.ratio_json(found)))["low"] is None
 
 
+@pytest.mark.normal
 def test_what_was_interleaved_has_one(tmp_path: Path) -> None:
     against = timed(1.02, f"c-{ONE.key}", 10.4)
     pair = stored(tmp_path / "s.sqlite", (ONE, timed(10.4)), (OTHER, against))

@@ -334,6 +334,7 @@ def test_a_replay_goes_on_from_the_owner_of_a_schedule(store: Store) -> None:
     assert "twin" not in parents(run(store, world, replays=[trace("twin")]))
 
 
+@pytest.mark.normal
 def test_a_replay_whose_worker_dies_leads_nowhere(store: Store) -> None:
     world = World({ROOT: ["x"]}, lost=Counter({(ReplayJob, "z"): 2, (ReplayJob, "w"): 1}))
     ended = run(store, world, replays=[trace("x", "z"), trace("x", "w")])

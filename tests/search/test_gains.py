@@ -83,6 +83,7 @@ def test_estimates_stay_between_the_prior_and_what_was_seen(surpluses: list[floa
     assert abs(gains.of_rewrite(split(4))) <= high - low + 1e-9
 
 
+@pytest.mark.normal
 @given(st.floats(-2, 2))
 def test_many_trials_outweigh_the_prior(surplus: float) -> None:
     gains = Gains({})

@@ -220,6 +220,7 @@ def test_an_expansion_adds_what_no_replay_did(store: Store) -> None:
     assert [c.trace_key for c in rest] == [SECOND.key, FIRST.key, THIRD.key]
 
 
+@pytest.mark.normal
 def test_a_replay_from_nowhere_is_refused(store: Store) -> None:
     scope, run = start_tree(store)
     nowhere = [TuningRecord(FIRST.then(step(0)).then(step(0)), None)]

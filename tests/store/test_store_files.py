@@ -363,6 +363,7 @@ def test_a_lock_held_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert store.add_root(scope, run, TuningRecord(ROOT, None))
 
 
+@pytest.mark.normal
 def test_what_everybody_can_write_is_only_read(tmp_path: Path) -> None:
     path = tmp_path / "tuning.sqlite"
     Store.open(path).close()

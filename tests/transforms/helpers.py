@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,22 @@ def source(name: str) -> Source:
     """A file of `procs`; several tests share most of them, and loading one takes up to a third of
     a second."""
     return load_source(PROCS / f"{name}.py")
+
+
+@dataclass(frozen=True)
+class Procedures(Mapping[str, Any]):
+    """Those of a file of `procs`, loaded at the first use: collecting tests takes none."""
+
+    file: str
+
+    def __getitem__(self, name: str) -> Any:
+        return source(self.file).procs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(source(self.file).procs)
+
+    def __len__(self) -> int:
+        return len(source(self.file).procs)
 
 
 def kernels() -> Mapping[str, Any]:

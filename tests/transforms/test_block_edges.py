@@ -13,9 +13,9 @@ from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.execution import assert_exact
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("blocks").procs
+PROCEDURES = Procedures("blocks")
 EDGES, BLOCK = select(["block_edges", "register_block"])
 WIDE = replace(TARGET, vector_bits=256)
 

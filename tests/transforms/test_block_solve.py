@@ -19,11 +19,11 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, normalises, propose, select
 from schedsearch.transforms.vector.registers import register_kind
-from transforms.helpers import TARGET, runs_here, source
+from transforms.helpers import TARGET, Procedures, runs_here
 from transforms.interpret import interpret
 from transforms.native import Library
 
-PROCEDURES = source("solves").procs
+PROCEDURES = Procedures("solves")
 (SOLVE,) = select(["block_solve"])
 ALL = select(None)
 KERNELS = ("lu", "cholesky", "right", "right_of_transpose")

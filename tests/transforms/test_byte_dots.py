@@ -186,6 +186,7 @@ def test_only_cpus_with_vnni_get_them(lanes: int, features: list[str], offered: 
     assert {"bytes" in dict(rewrite.args) for rewrite in tiled} == {offered}
 
 
+@pytest.mark.normal
 def test_the_largest_tiles_are_tried_and_edges_are_sums_of_bytes() -> None:
     procedure = SOURCE.procs["product"]
     rewrites = proposed(procedure, target(16, "avx512_vnni"))

@@ -16,9 +16,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("gaps").procs
+PROCEDURES = Procedures("gaps")
 BLOCK, CHANGE, FOLD = select(["block_all", "change_columns", "fold_operand"])
 WIDE = replace(TARGET, vector_bits=512, vector_registers=32)
 
@@ -84,6 +84,7 @@ def test_first_values_are_not_overwritten(name: str, loads: int) -> None:
     assert [s.buf.name for s in sums] == [f"{result}_c"]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(NARROW))
 def test_few_columns_of_gradients_become_channels(name: str) -> None:
     """The gradient of the result is copied, which every weight uses, and not that of the picture,

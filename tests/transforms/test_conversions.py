@@ -17,11 +17,11 @@ from schedsearch.transforms.exo.loader import load_source, pick
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, label, registry, select
-from transforms.helpers import TARGET, arguments, source
+from transforms.helpers import TARGET, Procedures, arguments
 from transforms.interpret import interpret
 from transforms.native import Library
 
-PROCEDURES = source("conversions").procs
+PROCEDURES = Procedures("conversions")
 
 CONCERNED = ["fold_into_reduce", "hoist", "inline_value", "merge_writes", "register_block"]
 CONCERNED += ["stage_scalar", "unroll_and_jam", "use_instruction", "vectorise"]

@@ -17,11 +17,11 @@ from schedsearch.transforms.estimate.cost import estimate, log_cost
 from schedsearch.transforms.estimate.surroundings import Scene
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import TARGET, kernels, source, walk
+from transforms.helpers import TARGET, Procedures, kernels, walk
 
-BLOCKS = source("blocks").procs
-ESTIMATES = source("estimates").procs
-BEFORE = source("before").procs
+BLOCKS = Procedures("blocks")
+ESTIMATES = Procedures("estimates")
+BEFORE = Procedures("before")
 SIZES = {"M": 64, "N": 64, "K": 64}
 
 
@@ -65,6 +65,7 @@ def test_threads_pay_where_there_is_work_for_them() -> None:
     assert gain(4) < 0
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(kernels()))
 def test_estimates_any_state(name: str) -> None:
     for _, state in walk(kernels()[name], 1, 3):
@@ -141,6 +142,7 @@ def test_joined_loops_pay_for_their_divisions() -> None:
     assert costs_of(joined, TARGET) > costs_of(procedure, TARGET) + 0.3
 
 
+@pytest.mark.normal
 def test_registers_in_a_loop_that_stays_a_loop_are_memory() -> None:
     """gcc at -O2 unrolls no loop over a register block's rows."""
     procedure = BLOCKS["product"]

@@ -16,9 +16,9 @@ from schedsearch.transforms.library.composites import cut_borders
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, only, source
+from transforms.helpers import TARGET, Procedures, only
 
-PROCEDURES = source("borders").procs
+PROCEDURES = Procedures("borders")
 [CUT] = select(["cut_borders"])
 
 SIZES = {

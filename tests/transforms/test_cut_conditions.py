@@ -17,9 +17,9 @@ from schedsearch.transforms.library.composites import cut_conditions
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("conditions").procs
+PROCEDURES = Procedures("conditions")
 [CUT] = select(["cut_conditions"])
 
 ANY = [{"n": n} for n in (1, 2, 9)]

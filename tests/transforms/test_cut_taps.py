@@ -17,9 +17,9 @@ from schedsearch.transforms.library.composites.cut_taps import windows
 from schedsearch.transforms.registry import apply, label, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, only, source
+from transforms.helpers import TARGET, Procedures, only
 
-PROCEDURES = source("taps").procs
+PROCEDURES = Procedures("taps")
 [CUT] = select(["cut_taps"])
 [ISOLATE] = select(["isolate_sum"])
 [BLOCK] = select(["block_all"])
@@ -54,6 +54,7 @@ def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], [cut(name)], SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("name", "taps"),
     [

@@ -17,9 +17,9 @@ from schedsearch.transforms.library.composites.cut_triangle import BLOCK_ROWS
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("triangles").procs
+PROCEDURES = Procedures("triangles")
 (CUT,) = select(["cut_triangle"])
 (BLOCK,) = select(["register_block"])
 
@@ -145,6 +145,7 @@ def test_rows_without_reuse_are_cut_into_registers_alone() -> None:
     }
 
 
+@pytest.mark.normal
 def test_blocks_of_rows_keep_the_meaning(tmp_path: Path) -> None:
     procedure = PROCEDURES["strictly_above"]
     ast = mirror(procedure)

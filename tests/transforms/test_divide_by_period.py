@@ -15,9 +15,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("periods").procs
+PROCEDURES = Procedures("periods")
 [DIVIDE] = select(["divide_by_period"])
 LENGTHS = [{"n": n} for n in (1, 6, 7, 8, 11, 12, 13, 31, 32)]
 

@@ -50,12 +50,12 @@ from schedsearch.transforms.operators.ops import (
     run_op,
 )
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET, arguments, source
+from transforms.helpers import PROCS, TARGET, Procedures, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 from transforms.procs.compat import copy_up_to_8, stored_in_two
 
-PROCEDURES = source("compat").procs
+PROCEDURES = Procedures("compat")
 
 
 def raw_c(procedure: Any) -> GeneratedC:
@@ -435,6 +435,7 @@ def test_21_a_cached_grammar_that_is_cut_short_is_made_again(
     assert imports("yapf")
 
 
+@pytest.mark.normal
 def test_22_external_functions_are_global(tmp_path: Path) -> None:
     """So two kernels do not link into one program, and -O0 or -fPIC call what is inlined."""
     rectify = PROCEDURES["rectify"]

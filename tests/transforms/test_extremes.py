@@ -18,9 +18,9 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.differing import differing
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("extremes").procs
+PROCEDURES = Procedures("extremes")
 WIDE = replace(TARGET, vector_bits=512, vector_registers=32)
 HALF = replace(TARGET, vector_bits=256)
 BLOCKED = ("min_plus", "max_plus", "farthest", "relaxed", "bottleneck", "pooled")

@@ -17,9 +17,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("factored").procs
+PROCEDURES = Procedures("factored")
 (FACTOR,) = select(["factor_sum"])
 
 SIZES = {

@@ -11,9 +11,9 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import After, Op, run_op
 from schedsearch.transforms.registry import select
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("steps").procs
+PROCEDURES = Procedures("steps")
 [FISSION] = select(["fission"])
 
 

@@ -13,9 +13,9 @@ from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.fit import TRIES, similar
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("alike").procs
+PROCEDURES = Procedures("alike")
 SIZES = {"M": 50, "N": 60, "K": 70}
 
 
@@ -46,6 +46,7 @@ def test_the_same_computation_has_the_same_features() -> None:
     assert not set(features["nn"]) & set(features["copy"])
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", ["nn_otherwise", "nt", "sizes"])
 def test_a_register_block_finds_its_place(name: str) -> None:
     wanted = proposed("nn", "register_block", pack=True, rows="i")

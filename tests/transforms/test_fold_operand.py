@@ -23,9 +23,9 @@ from schedsearch.transforms.operators.ops import At, Op, Part, Parts, run_op
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures, source
 
-PROCEDURES = source("factors").procs
+PROCEDURES = Procedures("factors")
 (FOLD,) = select(["fold_operand"])
 (BLOCK,) = select(["register_block"])
 (REORDER,) = select(["reorder"])
@@ -228,6 +228,7 @@ def test_only_fast_reorders_a_product() -> None:
             run_within(turned, Op("left_reassociate_expr", (Part(STMT, ()),)), fp)
 
 
+@pytest.mark.normal
 def test_a_block_of_a_loop_called_o_is_exported(tmp_path: Path) -> None:
     """Its rows were called `or`, which no pattern of Exo's can name."""
     [(trace, state)] = folded("strided")
@@ -245,6 +246,7 @@ def test_loops_of_earlier_versions_called_or_are_exported_by_position() -> None:
     assert line == "p = reorder_loops(p, p.body()[0].body()[0])"
 
 
+@pytest.mark.normal
 def test_no_array_has_a_negative_length_where_loops_around_it_are_empty() -> None:
     """`n - 16` columns of the rectangles of a triangle: there are none for small `n`."""
     original = PROCEDURES["upper"]

@@ -15,11 +15,11 @@ from schedsearch.core.records import Target
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import TARGET, arguments, runs_here, source
+from transforms.helpers import TARGET, Procedures, arguments, runs_here
 from transforms.interpret import interpret
 from transforms.native import Library
 
-PROCEDURES = source("halves").procs
+PROCEDURES = Procedures("halves")
 REFUSED = sorted(name for name in PROCEDURES if name.startswith("no_"))
 CONVERTED = sorted(PROCEDURES.keys() - {*REFUSED, "product", "total"})
 

@@ -14,9 +14,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("temporaries").procs
+PROCEDURES = Procedures("temporaries")
 [HOIST] = select(["hoist_temporary"])
 
 SIZES: dict[str, list[dict[str, int]]] = {

@@ -11,9 +11,9 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import select
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, only, source
+from transforms.helpers import TARGET, Procedures, only
 
-PROCEDURES = source("callees").procs
+PROCEDURES = Procedures("callees")
 BLOCK, INLINE = select(["block_all", "inline_all"])
 
 SIZES: dict[str, list[dict[str, int]]] = {
@@ -47,6 +47,7 @@ def test_instructions_stay() -> None:
     assert not list(INLINE.rewrites(mirror(PROCEDURES["instructed"]), TARGET))
 
 
+@pytest.mark.normal
 def test_there_is_an_end_to_it() -> None:
     with pytest.raises(RewriteError, match="more than 100 calls"):
         only(INLINE, PROCEDURES["too_often"])

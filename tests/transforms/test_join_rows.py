@@ -17,9 +17,9 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.differing import differing
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("narrow_rows").procs
+PROCEDURES = Procedures("narrow_rows")
 (TRANSFORM,) = select(["join_rows"])
 REFUSED = sorted(name for name in PROCEDURES if name.startswith("no_"))
 NAMES = sorted(set(PROCEDURES) - set(REFUSED))

@@ -111,6 +111,7 @@ def test_selection_by_name() -> None:
         select(["fuse", "teleport"])
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("value", ["x y", "1a", "for", "", -1, 0, 10**9])
 def test_arguments_from_anywhere_are_accepted_or_refused(value: int | str) -> None:
     """A trace may come from a file: whatever is in it, only RewriteError may come out."""

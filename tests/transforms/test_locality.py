@@ -12,14 +12,14 @@ from schedsearch.transforms.estimate.locality import traffic
 from schedsearch.transforms.estimate.surroundings import Scene
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
 MACHINE = replace(
     TARGET, cache_bytes=(32768, 1048576), line_bytes=64, vector_bits=512, vector_registers=32
 )
 
 
-PROCEDURES = source("locality").procs
+PROCEDURES = Procedures("locality")
 copy_columns, product = PROCEDURES["copy_columns"], PROCEDURES["product"]
 
 

@@ -17,9 +17,9 @@ from schedsearch.transforms.library.composites.make_planar import MOST_PARTS
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("products").procs
+PROCEDURES = Procedures("products")
 [PLANAR] = select(["make_planar"])
 WIDE = replace(TARGET, vector_bits=512, vector_registers=32)
 
@@ -64,6 +64,7 @@ def test_result_and_what_moves_with_it_become_planes_once() -> None:
     assert shapes == {"C_p": ["2", "m", "n"], "B_p": ["2", "p", "n"]}
 
 
+@pytest.mark.normal
 def test_a_difference_of_products_is_one_block_and_each_term_of_a_sum_another() -> None:
     end = planar("complex_product", "make_planar", "split_sum", "block_all")[-1][1].ast
     calls = {s.proc.name for s in q.walk(end.body) if isinstance(s, q.Call)}

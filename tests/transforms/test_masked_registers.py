@@ -106,6 +106,7 @@ def test_every_block_is_exact(name: str, kind: str, tmp_path: Path) -> None:
     assert_exact(procedure, results, sizes, tmp_path)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("name", "whole"), [("corner", True), ("columns", True), ("narrow", False)]
 )
@@ -116,6 +117,7 @@ def test_lanes_are_loaded_only_where_the_array_has_them(
     assert any(map(loads_whole, results)) == whole
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("name", "spare"),
     [
@@ -133,6 +135,7 @@ def test_lanes_that_nothing_stores_may_have_any_value(
     assert any("_merge" in line for line in sums) is not spare
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("flags", [["-O3", "-march=native"], ["-O1"]])
 def test_what_lies_beyond_does_not_count(flags: list[str], tmp_path: Path) -> None:
     """Not even if it is no number: 0 times NaN is NaN."""
@@ -149,6 +152,7 @@ def test_what_lies_beyond_does_not_count(flags: list[str], tmp_path: Path) -> No
         assert np.array_equal(c, wanted), str(results[number])
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", ["corner", "strictly_below", "narrow", "sizes"])
 def test_what_fills_one_register_at_most_has_no_loop(name: str, tmp_path: Path) -> None:
     """gcc leaves a tile in memory that is updated in a loop of unknown length."""
@@ -174,6 +178,7 @@ def lanes(y: f32[16], x: f32[16], a: f32[1]):
 """
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("flags", [["-O1", "-march=native"], ["-O1"]])
 def test_the_first_row_of_a_triangle_may_have_no_lane(flags: list[str], tmp_path: Path) -> None:
     """A mask of AVX-512 for no lane would be one for all."""

@@ -85,6 +85,7 @@ def program(code: GeneratedC, proc: q.Proc, args: list[Any]) -> str:
     return f"{code.header}\n{code.source}\n#include <stdio.h>\nint main(void) {{\n{body}\n}}\n"
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("name", "transform", "sizes"), CASES)
 def test_schedules_for_neon_are_neon_code(
     name: str, transform: str, sizes: Mapping[str, int]
@@ -96,6 +97,7 @@ def test_schedules_for_neon_are_neon_code(
     assert ("vdotq_s32" in text) == (transform == "use_instruction")
 
 
+@pytest.mark.normal
 @pytest.mark.skipif(bool(ABSENT), reason=f"not installed: {', '.join(ABSENT)}")
 @pytest.mark.skipif(platform.machine() == "aarch64", reason="native here")
 @pytest.mark.parametrize(("name", "transform", "sizes"), CASES)

@@ -23,9 +23,9 @@ from schedsearch.transforms.export import schedule_lines, schedule_python
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET, source
+from transforms.helpers import PROCS, TARGET, Procedures
 
-PROCEDURES = source("nests").procs
+PROCEDURES = Procedures("nests")
 TRANSFORMS = (
     "tile",
     "unroll_and_jam",

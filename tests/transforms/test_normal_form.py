@@ -18,9 +18,9 @@ from schedsearch.transforms.registry import apply, normalises, propose, select
 from schedsearch.transforms.replay import State
 from schedsearch.transforms.vector.registers import register_kind
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("triangles").procs
+PROCEDURES = Procedures("triangles")
 WIDE = replace(TARGET, vector_bits=256)
 ALL = select(None)
 BLOCK_ALL, REGISTER, TURN = select(["block_all", "register_block", "turn_operand"])
@@ -87,6 +87,7 @@ def test_every_step_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], way(name), SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() -> None:
     turned = ["fold_operand", "turn_operand", "cut_triangle", "block_all", "transpose"]
     assert names("updated") == turned

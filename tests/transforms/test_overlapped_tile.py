@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -21,10 +22,10 @@ from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.registry import apply, label, registry, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, arguments, source
+from transforms.helpers import TARGET, Procedures, arguments
 from transforms.interpret import interpret
 
-PROCEDURES = source("stages").procs | source("overlaps").procs
+PROCEDURES = ChainMap(Procedures("stages"), Procedures("overlaps"))
 
 Tiles = list[tuple[str, int, int]]
 """Buffer, dimension and tile of rewrites one after the other."""
@@ -86,6 +87,7 @@ def test_tiles_keep_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], found, SIZES.get(name, [{}]), tmp_path)
 
 
+@pytest.mark.normal
 def test_a_tile_has_its_rows_and_the_rest_keeps_its_own() -> None:
     _, state = tiled("blur", ("tmp", 0, 3))
     assert shapes(state.ast) == {"tmp": [4, 9], "tmp_t": [5, 9]}
@@ -123,6 +125,7 @@ def test_the_exported_schedule_makes_the_same_tiles() -> None:
     assert mirror(namespace["p"]) == state.ast
 
 
+@pytest.mark.normal
 def test_tiles_run_in_parallel() -> None:
     _, state = tiled("three_stages", ("b", 0, 8), ("a", 0, 1))
     (parallelize,) = select(["parallelize"])

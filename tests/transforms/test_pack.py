@@ -13,11 +13,11 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
 (PACK,) = select(["pack"])
-BEFORE = source("before").procs
-NESTS = source("nests").procs
+BEFORE = Procedures("before")
+NESTS = Procedures("nests")
 
 
 def packed(procedure: object) -> list[tuple[Trace, State]]:

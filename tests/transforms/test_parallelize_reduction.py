@@ -17,9 +17,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import After, At, Op, run_op
 from schedsearch.transforms.registry import apply, label, propose, select
 from transforms.execution import assert_exact, on_threads
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("parallel_sums").procs
+PROCEDURES = Procedures("parallel_sums")
 (REDUCE, PARALLELIZE) = select(["parallelize", "parallelize_reduction"])[::-1]
 THREADS = replace(TARGET, threads=2)
 NAMES = sorted(name for name in PROCEDURES if not name.startswith("no_"))
@@ -68,6 +68,7 @@ def test_refuses_what_does_more_than_add(name: str) -> None:
         apply(PROCEDURES[name], mirror(PROCEDURES[name]), rewrite)
 
 
+@pytest.mark.normal
 def test_one_accumulator_for_all_threads_is_refused() -> None:
     """Where it is allocated outside of the parallel loop, with an element for all parts."""
     parallel = in_parts("dot", 4)

@@ -16,9 +16,9 @@ from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.execution import assert_exact
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("blocks").procs
+PROCEDURES = Procedures("blocks")
 ALL, BLOCK = select(["block_all", "register_block"])
 
 SIZES: dict[str, list[dict[str, int]]] = {
@@ -163,6 +163,7 @@ def test_blocks_of_all_sums_have_their_first_values(tmp_path: Path) -> None:
     assert_exact(original, blocked, [{}], tmp_path)
 
 
+@pytest.mark.normal
 def test_rows_of_a_tile_are_written_out(tmp_path: Path) -> None:
     """Compilers would unroll its loop up to a limit, and keep the tile in memory beyond it."""
     original = PROCEDURES["product"]

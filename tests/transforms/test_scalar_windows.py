@@ -17,9 +17,9 @@ from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.execution import assert_exact
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("scalar_windows").procs
+PROCEDURES = Procedures("scalar_windows")
 BLOCK, ISOLATE = select(["block_all", "isolate_sum"])
 NAMES = sorted(name for name in PROCEDURES if not name.startswith("no_"))
 SIZES = {"filtered": [{"n": 1, "m": 1}, {"n": 8, "m": 16}, {"n": 27, "m": 21}]}

@@ -14,9 +14,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("small_arrays").procs
+PROCEDURES = Procedures("small_arrays")
 [SCALARISE] = select(["scalarise"])
 [SUMS] = select(["vectorise_reduction"])
 REFUSED = sorted(name for name in PROCEDURES if name.startswith("no_"))

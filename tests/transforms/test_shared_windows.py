@@ -17,9 +17,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("shared_windows").procs
+PROCEDURES = Procedures("shared_windows")
 (FACTOR,) = select(["factor_sum"])
 
 OPEN = [{"n": 1, "m": 1}, {"n": 13, "m": 2}, {"n": 26, "m": 7}]

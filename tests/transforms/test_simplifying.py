@@ -92,6 +92,7 @@ def test_edits_count_where_nothing_is_edited(
         monkeypatch.undo()
 
 
+@pytest.mark.normal
 def test_more_edits_than_exo_can_forward_through_are_refused(tmp_path: Path) -> None:
     """Also if none of them is made: what Exo could not replay is not offered."""
     lines = "\n".join(f"    x[{n}] = 0.0" for n in range(MOST_EDITS + 10))

@@ -17,9 +17,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("skewed").procs
+PROCEDURES = Procedures("skewed")
 (SKEW,) = select(["skew"])
 (JAM,) = select(["unroll_and_jam"])
 
@@ -131,6 +131,7 @@ def test_what_comes_before_may_need_all_rows() -> None:
         skewed("with_an_end_that_begins", factor=2, before=1)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("name", "kept"), [("with_residuals", True), ("with_one_sum", False)])
 def test_only_a_sum_over_all_steps_gets_another_order(name: str, kept: bool) -> None:
     original, (rewrite, *_) = PROCEDURES[name], proposed(name)

@@ -14,9 +14,9 @@ from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.execution import assert_exact
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("filters").procs
+PROCEDURES = Procedures("filters")
 ALL, BLOCK = select(["block_all", "register_block"])
 WIDE = replace(TARGET, vector_bits=512, vector_registers=32)
 

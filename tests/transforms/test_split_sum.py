@@ -16,9 +16,9 @@ from schedsearch.transforms.operators.ops import At, Op
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("products").procs
+PROCEDURES = Procedures("products")
 (SPLIT,) = select(["split_sum"])
 STMT = (0, 0, 0, 0)
 

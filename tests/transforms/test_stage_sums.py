@@ -13,9 +13,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, only, source
+from transforms.helpers import TARGET, Procedures, only
 
-PROCEDURES = source("pairs").procs
+PROCEDURES = Procedures("pairs")
 [STAGE] = select(["stage_sums"])
 [VECTORISE] = select(["vectorise_reduction"])
 REFUSED = sorted(name for name in PROCEDURES if name.startswith("no_"))

@@ -16,9 +16,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("stages").procs
+PROCEDURES = Procedures("stages")
 TRANSFORMS = select(["compute_at", "fuse", "inline_value", "shrink_buffer"])
 
 SIZES: dict[str, list[dict[str, int]]] = {

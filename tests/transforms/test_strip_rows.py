@@ -14,9 +14,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, only, source
+from transforms.helpers import TARGET, Procedures, only
 
-PROCEDURES = source("strips").procs
+PROCEDURES = Procedures("strips")
 BLOCK, STRIP, SUMS = select(["block_all", "strip_rows", "vectorise_reduction"])
 
 SIZES: dict[str, list[dict[str, int]]] = {

@@ -23,12 +23,12 @@ from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.vector.fused import structures
 from schedsearch.transforms.vector.fused.recognise import fuse
 from transforms.execution import assert_exact
-from transforms.helpers import TARGET, arguments, runs_here, source
+from transforms.helpers import TARGET, Procedures, arguments, runs_here
 from transforms.interpret import interpret
 from transforms.native import Library, emulated
 from transforms.test_vectorise import CROSS, FLAGS, QEMU
 
-PROCEDURES = source("structures").procs
+PROCEDURES = Procedures("structures")
 [SCALARISE] = select(["scalarise"])
 NAMES = sorted(name for name in PROCEDURES if not name.startswith("no_"))
 BITS = {"baseline": 128, "avx2": 256, "avx512": 512}

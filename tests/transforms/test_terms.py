@@ -13,9 +13,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, only, source
+from transforms.helpers import TARGET, Procedures, only
 
-PROCEDURES = source("terms").procs
+PROCEDURES = Procedures("terms")
 BLOCK, FOLD, TERM, ISOLATE = select(["block_all", "fold_sums", "inline_term", "isolate_sum"])
 
 SIZES = [{"n": n, "m": m, "d": d} for n, m, d in ((1, 1, 1), (5, 9, 3), (19, 40, 7))]

@@ -96,6 +96,7 @@ def test_a_tile_has_all_of_a_short_loop(columns: int, rest: int, tmp_path: Path)
         assert block["lanes"] * block["tile_vectors"] + rest == columns
 
 
+@pytest.mark.normal
 def test_compilers_unroll_every_tile(tmp_path: Path) -> None:
     """A tile that is no straight code stays in memory."""
     for columns in (7, 23, 61, 64, 1000):
@@ -122,6 +123,7 @@ def test_panels_that_loops_around_use_again_are_packed(tmp_path: Path) -> None:
     assert block["pack"] is (16 * block["tile_rows"] <= 2 * 40)
 
 
+@pytest.mark.normal
 def test_sums_of_few_steps_are_kept_in_order(tmp_path: Path) -> None:
     """Compilers would add up the three columns of a convolution's kernel first."""
     (longer := tmp_path / "longer.py").write_text(SUMS.format(kind="f32", n=28).replace("5", "9"))

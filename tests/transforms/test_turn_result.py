@@ -16,9 +16,9 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("triangles").procs
+PROCEDURES = Procedures("triangles")
 (TURN,) = select(["turn_result"])
 
 RECTANGLES = [{"m": m, "n": n} for m, n in ((1, 1), (3, 1), (1, 4), (5, 9), (17, 16))]

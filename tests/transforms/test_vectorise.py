@@ -17,11 +17,11 @@ from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.differing import differing
-from transforms.helpers import TARGET, arguments, runs_here, source
+from transforms.helpers import TARGET, Procedures, arguments, runs_here
 from transforms.interpret import interpret
 from transforms.native import Library, emulated
 
-PROCEDURES = source("elementwise").procs
+PROCEDURES = Procedures("elementwise")
 (VECTORISE,) = select(["vectorise"])
 WIDE = replace(TARGET, vector_bits=512)
 CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"

@@ -20,11 +20,11 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
 from transforms.differing import differing
-from transforms.helpers import TARGET, arguments, source
+from transforms.helpers import TARGET, Procedures, arguments
 from transforms.interpret import interpret
 from transforms.native import Library
 
-PROCEDURES = source("recurrences").procs
+PROCEDURES = Procedures("recurrences")
 (TRANSFORM,) = select(["vectorise_recurrence"])
 REFUSED = sorted(name for name in PROCEDURES if name.startswith("no_"))
 WIDE = replace(TARGET, vector_bits=512)

@@ -15,9 +15,9 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.differing import differing
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures
 
-PROCEDURES = source("sums").procs
+PROCEDURES = Procedures("sums")
 (VECTORISE,) = select(["vectorise_reduction"])
 WIDE = replace(TARGET, vector_bits=512)
 SIZES = [1, 4, 5, 17, 140]
