@@ -1,5 +1,5 @@
 """The kernels of the suite; in groups of their own minima and maxima, BLAS's routines, PolyBench's
-30, products of many sizes, and layers of real networks.
+30, products of many sizes, layers of real networks, and four for MetaSchedule.
 
 Sizes are such that the procedure as written takes between 20 us and a few seconds, and a
 good schedule at least some 100 us, which hides what a call from Python costs. Kernels
@@ -89,6 +89,14 @@ POLYBENCH: tuple[Case, ...] = (
     *_polybench("stencils", "adi", "fdtd_2d", "heat_3d", "jacobi_1d", "jacobi_2d", "seidel_2d"),
 )
 
+_TVM = (
+    _case("gemm", "gemm_nn", "gemm", _C),
+    Case("conv2d", EXAMPLES / "conv2d.py", "conv2d", "conv2d"),
+    _case("depthwise", "depthwise"),
+    _case("softmax", "softmax"),
+)
+"""What MetaSchedule has tuned competes on these (`metaschedule.py`)."""
+
 CASES: tuple[Case, ...] = (
     _case("blas1", "axpy"),
     _case("blas1", "dot"),
@@ -127,4 +135,5 @@ CASES: tuple[Case, ...] = (
     *POLYBENCH,
     *SIZES,
     *LAYERS,
+    *(replace(case, name=f"tvm_{case.name}", group="tvm", also=("tvm",)) for case in _TVM),
 )

@@ -15,6 +15,7 @@ from benchmarks.suite.contenders import native, python_peer
 from benchmarks.suite.measure import results, terms_of
 from schedsearch.peers.against import as_experts_compile
 from schedsearch.peers.agreement import differences
+from schedsearch.peers.arrays import make_arrays
 from schedsearch.peers.contender import Contender
 from schedsearch.peers.trial import Peer
 
@@ -28,7 +29,7 @@ def test_names_are_distinct() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@pytest.mark.parametrize("library", [*PYTHON_PEERS, "scipy"])
+@pytest.mark.parametrize("library", [*PYTHON_PEERS, "scipy", "tvm"])
 def test_every_kernel_has_its_peer(library: str) -> None:
     """Read, not imported: not every library is installed."""
     text = Path(peers.__path__[0], f"with_{library}.py").read_text()
@@ -49,7 +50,7 @@ def test_every_kernel_has_its_peer(library: str) -> None:
             case, id=case.name, marks=[pytest.mark.slow] * (case.group in ("blas", "layers"))
         )
         for case in with_peers
-        if case.group != "sizes" or case.name.endswith("_37")
+        if case.group != "tvm" and (case.group != "sizes" or case.name.endswith("_37"))
     ],
 )
 def test_peers_compute_what_the_procedure_does(case: Case) -> None:
@@ -66,3 +67,23 @@ def test_peers_compute_what_the_procedure_does(case: Case) -> None:
     for name in installed:
         with Contender(python_peer(name, case.form, frozenset()).what, terms) as peer:
             assert differences(expected, results(case, peer)) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.group == "tvm"], ids=lambda case: case.name
+)
+def test_tvm_computes_what_the_procedure_does(case: Case) -> None:
+    """As compiled without a schedule: tuning takes minutes."""
+    pytest.importorskip("tvm")
+    from benchmarks.suite.peers import with_tvm
+
+    subject = case.load()
+    written = native("as written", subject.builder, subject.code)
+    assert isinstance(written, Peer)
+    terms = terms_of(case, subject, 1)
+    arrays = make_arrays(terms.arguments, terms.seed)
+    call = with_tvm.call_of(with_tvm.compiled(with_tvm.FORMS[case.form]()), *arrays.arrays)
+    with Contender(written.what, terms) as reference:
+        expected = results(case, reference)
+    assert differences(expected, dict(zip(expected, [call()], strict=True))) is None
