@@ -1,8 +1,8 @@
 """`python -m benchmarks.suite.metaschedule`: MetaSchedule tunes the kernels of the group `tvm`.
 
 `python -m benchmarks.suite run --only tvm` compares them afterwards. Both need TVM:
-apache-tvm==0.27.0.post1, apache-tvm-ffi==0.1.14.post1 (the next one ends in a segmentation fault)
-and xgboost.
+apache-tvm==0.27.0.post1, apache-tvm-ffi==0.1.14.post1 (the next one ends in a segmentation fault),
+xgboost, cloudpickle, psutil and tornado.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def metaschedule(
 ) -> None:
     """Let MetaSchedule tune each kernel for some time; what it has measured by then is kept.
 
-    Needs apache-tvm==0.27.0.post1, apache-tvm-ffi==0.1.14.post1 and xgboost.
+    Needs apache-tvm==0.27.0.post1, apache-tvm-ffi==0.1.14.post1, xgboost, cloudpickle, psutil and
+    tornado.
 
     Example: [bold]python -m benchmarks.suite.metaschedule[/], then
     [bold]python -m benchmarks.suite run --only tvm[/]
