@@ -7,9 +7,9 @@ xgboost, cloudpickle, psutil and tornado.
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,33 +18,43 @@ from benchmarks.command import run_command, undirected
 from benchmarks.suite.catalogue import CASES
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.build.process import kill_group
+from schedsearch.search.setup.subject import cache_dir
 
 FORMS = tuple(case.form for case in CASES if case.group == "tvm")
 
-_TUNE = "import sys; from benchmarks.suite.peers.with_tvm import tune; tune(sys.argv[1])"
+_TUNE = "import sys; from benchmarks.suite.peers.with_tvm import tune; tune(*sys.argv[1:])"
+
+
+def folder(form: str) -> Path:
+    """Where MetaSchedule keeps what it has measured."""
+    return cache_dir() / "tvm" / form
 
 
 def metaschedule(
     seconds: Annotated[float, typer.Option(help="Time for each kernel.")] = 600.0,
     only: Annotated[str, typer.Option(metavar="A,B,...", help="Kernels.")] = ",".join(FORMS),
+    python: Annotated[Path, typer.Option(help="Python that has TVM.")] = Path(sys.executable),
 ) -> None:
     """Let MetaSchedule tune each kernel for some time; what it has measured by then is kept.
 
     Needs apache-tvm==0.27.0.post1, apache-tvm-ffi==0.1.14.post1, xgboost, cloudpickle, psutil and
-    tornado.
+    tornado, here and in the environment of --python. Where PyTorch is installed too, TVM imports
+    it, and starts so slowly (50 s) that builds take longer than MetaSchedule waits: take another
+    environment.
 
-    Example: [bold]python -m benchmarks.suite.metaschedule[/], then
+    Example: [bold]python -m benchmarks.suite.metaschedule --python tvm/bin/python[/], then
     [bold]python -m benchmarks.suite run --only tvm[/]
     """
-    if importlib.util.find_spec("tvm") is None:
-        raise UserError("TVM is not installed; `--help` names its packages")
     chosen = only.split(",")
     if unknown := set(chosen) - {*FORMS}:
         raise UserError(f"no kernel {sorted(unknown)[0]}; there are {', '.join(FORMS)}")
     undirected()
     for form in chosen:
-        command = [sys.executable, "-c", _TUNE, form]
-        child = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+        command = [str(python), "-c", _TUNE, form, str(folder(form))]
+        try:
+            child = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+        except OSError as error:
+            raise UserError(f"{python} cannot be started: {error.strerror}") from None
         try:
             failed = child.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -10,15 +10,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tvm
 from tvm import te
 from tvm.s_tir import meta_schedule as ms
-
-from schedsearch.search.setup.subject import cache_dir
 
 Call = Callable[[], Any]
 
@@ -78,18 +75,13 @@ def target() -> Any:
     return tvm.target.Target({"kind": "llvm", "mcpu": cpu, "num-cores": 1})
 
 
-def folder(form: str) -> Path:
-    """Where MetaSchedule keeps what it has measured."""
-    return cache_dir() / "tvm" / form
-
-
-def tune(form: str) -> None:
-    """Until it is ended; what has been measured is kept from round to round."""
-    shutil.rmtree(folder(form), ignore_errors=True)
+def tune(form: str, folder: str) -> None:
+    """Until it is ended; what has been measured is kept in the folder from round to round."""
+    shutil.rmtree(folder, ignore_errors=True)
     ms.tune_tir(
         FORMS[form](),
         target=target(),
-        work_dir=str(folder(form)),
+        work_dir=folder,
         max_trials_global=1_000_000,
         num_trials_per_iter=16,
     )
@@ -98,6 +90,9 @@ def tune(form: str) -> None:
 @cache
 def _tuned(form: str) -> Any:
     """The compiled function. Raises LookupError if nothing has been tuned."""
+    # Not above: to tune, this is imported where nothing of ours is installed.
+    from benchmarks.suite.metaschedule import folder
+
     database = ms.database.JSONDatabase(work_dir=str(folder(form)), allow_missing=True)
     schedule = ms.tir_integration.compile_tir(database, FORMS[form](), target())
     if schedule is None:
