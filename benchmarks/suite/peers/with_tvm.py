@@ -19,6 +19,8 @@ from tvm.s_tir import meta_schedule as ms
 
 Call = Callable[[], Any]
 
+_START_S = 180.0
+
 PIXELS, DEPTHWISE, ROWS, COLUMNS = 56, 112, 512, 1024
 
 
@@ -84,6 +86,9 @@ def tune(form: str, folder: str) -> None:
         work_dir=folder,
         max_trials_global=1_000_000,
         num_trials_per_iter=16,
+        # Each of their processes spends up to a minute on imports first.
+        builder=ms.builder.LocalBuilder(max_workers=2, timeout_sec=_START_S),
+        runner=ms.runner.LocalRunner(timeout_sec=_START_S),
     )
 
 
