@@ -286,12 +286,14 @@ def _sum(call: Binding) -> int:
 
 
 def _case(plan: Plan, inputs: Inputs, number: int, most: float | None = None) -> Case:
-    """A case with its own file, named by all that its contents depend on: it is kept. An evaluation
-    of samples takes `most` operations."""
+    """A case with its own file, named by all that its contents depend on: it is kept. A look at
+    what inputs tell takes `most` operations: only what is evaluated tells, so of a sample the
+    baseline is not called, which may take a thousand times as long."""
     seed, call, mode = plan.seed + number, inputs.call, inputs.mode
     judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
     share, as_written = _share(plan, call, most or _SAMPLED), bool(why_not(plan, call))
-    uncalled = share < 1 and _in_part(plan, call)
+    looked = most is not None and not as_written
+    uncalled = share < 1 and (looked or _in_part(plan, call))
     own = digest_of([call.to_json(), repr(judge), seed, share, as_written, uncalled])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
     arrays = layout(plan.proc, call)
