@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from schedsearch.core.records import Measurement
+from schedsearch.core.records import Artifact, Measurement
 from schedsearch.core.trace import AS_WRITTEN
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.process import stop_marked
 from schedsearch.evaluate.run.bench import Bench, Evaluation
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search import baseline as measured_baseline
@@ -61,8 +63,9 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
 
 
 @pytest.fixture
-def spec(subject: Subject) -> WorkSpec:
-    return spec_of(subject, select(("split_sum", "reorder")))
+def spec(subject: Subject, tmp_path: Path) -> WorkSpec:
+    made = spec_of(subject, select(("split_sum", "reorder")))
+    return replace(made, builder=replace(made.builder, cache_dir=tmp_path / "artifacts"))
 
 
 @pytest.fixture
@@ -90,10 +93,16 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def state(pid: int) -> str:
+    """As in proc(5): `T` of a process that stands still; empty if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
+
+
 def state_of(ahead: Ahead) -> str:
-    """As in proc(5): `T` of a process that stands still."""
-    text = Path(f"/proc/{ahead._child.pid}/stat").read_text()
-    return text.rpartition(")")[2].split()[0]
+    return state(ahead._child.pid)
 
 
 def found_by(executor: Executor) -> Replay:
@@ -114,21 +123,31 @@ def test_the_same_normal_form_is_found_as_without_it(spec: WorkSpec, ahead: Ahea
     assert ahead._child.returncode == 0
 
 
+def test_what_is_at_its_end_is_compiled(
+    spec: WorkSpec, ahead: Ahead, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until(lambda: ahead.begun)
+    made = found_by(handing_over(spec, ahead)).steps[-1].made
+    assert made is not None
+    monkeypatch.setattr(Builder, "_compile", None)
+    assert isinstance(spec.builder.build(made.code, 60.0), Artifact)
+
+
 @pytest.mark.parametrize("while_waiting", [False, True])
 def test_what_it_does_not_find_is_found_here(
     spec: WorkSpec, ahead: Ahead, while_waiting: bool
 ) -> None:
     """It was killed, as where memory runs out."""
     until(lambda: ahead.begun)
-    ahead._signal(signal.SIGSTOP)
+    stop_marked(ahead._mark)
     executor = handing_over(spec, ahead)
     if while_waiting:
         ticket = executor.submit(JOB)
         assert executor.wait(0.1) == []
-        ahead._signal(signal.SIGKILL)
+        ahead._child.kill()
         assert [its for its, _ in executor.wait(60.0)] == [ticket]
     else:
-        ahead._signal(signal.SIGKILL)
+        ahead._child.kill()
         assert found_by(executor).steps
     assert ahead._child.returncode == -signal.SIGKILL
 
@@ -136,7 +155,7 @@ def test_what_it_does_not_find_is_found_here(
 def test_it_is_not_waited_for_before_it_has_loaded_the_procedure(
     spec: WorkSpec, ahead: Ahead
 ) -> None:
-    ahead._signal(signal.SIGSTOP)
+    stop_marked(ahead._mark)
     assert not ahead.begun
     assert found_by(handing_over(spec, ahead)).steps
     assert ahead._child.returncode == -signal.SIGKILL
@@ -146,7 +165,7 @@ def test_other_jobs_and_other_procedures_do_not_wait_for_it(
     spec: WorkSpec, ahead: Ahead
 ) -> None:
     until(lambda: ahead.begun)
-    ahead._signal(signal.SIGSTOP)
+    stop_marked(ahead._mark)
     executor = handing_over(spec, ahead)
     awaited, other = executor.submit(JOB), executor.submit(ExpandJob(AS_WRITTEN))
     [(ticket, result)] = executor.wait(60.0)
@@ -172,7 +191,7 @@ def test_it_ends_with_the_process_that_started_it(spec: WorkSpec) -> None:
         try:
             started = Ahead(spec, JOB)
             until(lambda: started.begun)
-            started._signal(signal.SIGSTOP)
+            stop_marked(started._mark)
             os.write(writing, str(started._child.pid).encode())
         finally:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -181,13 +200,22 @@ def test_it_ends_with_the_process_that_started_it(spec: WorkSpec) -> None:
     os.close(reading)
     os.waitpid(parent, 0)
 
-    def is_gone() -> bool:
-        try:
-            return Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-        except FileNotFoundError:
-            return True
+    until(lambda: state(child) in ("", "Z"))
 
-    until(is_gone)
+
+def test_a_compiler_stands_still_too(spec: WorkSpec, tmp_path: Path) -> None:
+    script, asked = tmp_path / "cc", tmp_path / "asked"
+    script.write_text(f"#!/bin/sh\necho $$ > {asked}\nsleep 600\n")
+    script.chmod(0o755)
+    compiler = replace(spec.builder.compiler, path=str(script))
+    ahead = Ahead(replace(spec, builder=replace(spec.builder, compiler=compiler)), JOB)
+    until(lambda: asked.exists() and asked.read_text() != "")
+    compiling = int(asked.read_text())
+    with ahead.paused():
+        assert state(compiling) == "T"
+    assert state(compiling) != "T"
+    ahead.close()
+    until(lambda: state(compiling) in ("", "Z"))
 
 
 def test_the_baseline_is_timed_alone(

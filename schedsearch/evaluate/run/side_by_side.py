@@ -30,7 +30,8 @@ def side_by_side(
 ) -> list[R]:
     """Results of the work on all `items`, in their order: this thread and others take the next one
     for their place. Raises what the first item raises of those that fail; those after it may be
-    left out. `work` has to end soon after its event is set: that is when this thread is interrupted.
+    left out. `work` has to end soon after its event is set, which is when this thread is
+    interrupted.
     """
     waiting, given_up = deque(enumerate(items)), Event()
     results: dict[int, R] = {}

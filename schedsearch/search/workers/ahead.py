@@ -1,9 +1,9 @@
 """The way to the normal form, looked for in a process of its own while the procedure as written is
-verified, which uses one core.
+verified. What is at its end is compiled there, too, so that building it finds that in the cache.
 
-That process is off the cores that kernels are timed on, and it stands still while the procedure as
-written is timed (`paused`). Like Ray's workers it loads the user's file. If anything goes wrong in
-it, the job is done as if it had never been there.
+That process is off the cores that kernels are timed on, and it stands still, with its compiler,
+while the procedure as written is timed (`paused`). Like Ray's workers it loads the user's file. If
+anything goes wrong in it, the job is done as if it had never been there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import os
 import pickle
+import secrets
 import signal
 import subprocess
 import sys
@@ -20,9 +21,18 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from schedsearch.core.errors import UserError
 from schedsearch.core.machine import collect_rarely
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.build.process import child_environment, has_ended, kill_group
+from schedsearch.evaluate.build.process import (
+    child_environment,
+    continue_marked,
+    has_ended,
+    kill_group,
+    kill_marked,
+    stop_marked,
+)
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.search.workers.core_sharing import MeasuringPlace
 from schedsearch.search.workers.jobs import ExpandWorker, Job, Loaded, NormaliseJob, WorkSpec
 from schedsearch.transforms.children import Replay
@@ -32,6 +42,7 @@ _START = (
     "import sys; sys.path[:] = sys.argv[3:]\n"
     "from schedsearch.search.workers.ahead import run; run(int(sys.argv[1]), int(sys.argv[2]))"
 )
+_MARK = "SCHEDSEARCH_AHEAD"  # in the environment of the process and its compiler
 _BEGUN = b"b"  # before the result in its file
 _POLL_S = 0.01
 _PR_SET_PDEATHSIG = 1
@@ -42,19 +53,21 @@ class Ahead:
 
     def __init__(self, spec: WorkSpec, job: NormaliseJob) -> None:
         self.spec, self.job, self.failed = spec, job, False
+        own = secrets.token_hex(8)
+        self._mark = f"{_MARK}={own}"
         self._found = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the process)
-        found, own = self._found.fileno(), os.getpid()
+        found, parent = self._found.fileno(), os.getpid()
         with tempfile.TemporaryFile() as given:
             pickle.dump((spec, job), given)
             given.seek(0)
             self._child = subprocess.Popen(
-                [sys.executable, "-c", _START, str(found), str(own), *sys.path],
+                [sys.executable, "-c", _START, str(found), str(parent), *sys.path],
                 stdin=given,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[found],
                 start_new_session=True,
-                env=child_environment({}),
+                env=child_environment({_MARK: own}),
             )
 
     def is_for(self, spec: WorkSpec, job: Job) -> bool:
@@ -84,21 +97,18 @@ class Ahead:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """It stands still meanwhile."""
-        self._signal(signal.SIGSTOP)
+        stop_marked(self._mark)
         try:
             yield
         finally:
-            self._signal(signal.SIGCONT)
+            continue_marked(self._mark)
 
     def close(self) -> None:
         if self._child.returncode is None:
             kill_group(self._child)
+        if self._child.returncode != 0:
+            kill_marked(self._mark)
         self._found.close()
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._child.returncode is None:  # not reaped: the number is its own
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._child.pid, number)
 
 
 def run(found: int, parent: int) -> None:
@@ -114,7 +124,11 @@ def run(found: int, parent: int) -> None:
     with open(found, "wb") as file:
         file.write(_BEGUN)
         file.flush()
-        pickle.dump(worker.run(job), file)
+        result = worker.run(job)
+        if isinstance(result, Replay) and result.steps and (made := result.steps[-1].made):
+            with contextlib.suppress(UserError):  # whoever builds it says why it cannot be
+                spec.builder.build(made.code, BUILD_TIMEOUT_S)
+        pickle.dump(result, file)
 
 
 def look_ahead(spec: WorkSpec, trace: Trace, patience_s: float) -> Ahead | None:
