@@ -102,6 +102,7 @@ def test_the_baseline_is_called_once_for_each_case_that_needs_it(
 ) -> None:
     """Not for the looks at what inputs tell, of which there may be eleven a case: calls of half a
     second took most of the time before a search. What is compared with is as it was."""
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._CASE_STEPS", 3_000)
     monkeypatch.setattr("schedsearch.evaluate.oracle.cases._TRIED", 2_000)
     monkeypatch.setattr("schedsearch.evaluate.oracle.cases._SAMPLED", 20_000)
     asked: list[list[Case]] = []

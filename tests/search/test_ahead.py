@@ -1,4 +1,4 @@
-"""The normal form is looked for beside the preparation of the baseline, and nothing depends on it."""
+"""The normal form is looked for beside the preparation of the baseline; nothing depends on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search import baseline as measured_baseline
 from schedsearch.search import session
 from schedsearch.search.baseline import measure_baseline
-from schedsearch.search.result import Listener
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.setup.options import Options
 from schedsearch.search.setup.subject import Subject, bench_of, load_subject
@@ -75,12 +74,29 @@ def ahead(spec: WorkSpec) -> Iterator[Ahead]:
     made.close()
 
 
+@pytest.fixture
+def compiling(tmp_path: Path) -> Path:
+    """Where a compiler that does not end says which process it is."""
+    return tmp_path / "compiling"
+
+
+@pytest.fixture
+def endless(spec: WorkSpec, tmp_path: Path, compiling: Path) -> Iterator[Ahead]:
+    script = tmp_path / "cc"
+    script.write_text(f"#!/bin/sh\necho $$ > {compiling}\nsleep 600\n")
+    script.chmod(0o755)
+    compiler = replace(spec.builder.compiler, path=str(script))
+    made = Ahead(replace(spec, builder=replace(spec.builder, compiler=compiler)), JOB)
+    yield made
+    made.close()
+
+
 def no_workers(spec: WorkSpec) -> StartingExecutor:
     raise AssertionError("no workers are started")
 
 
-def handing_over(spec: WorkSpec, ahead: Ahead | None) -> HandingOver:
-    executor = HandingOver(InlineExecutor(spec), no_workers, until=0.0, ahead=ahead)
+def handing_over(ahead: Ahead) -> HandingOver:
+    executor = HandingOver(InlineExecutor(ahead.spec), no_workers, until=0.0, ahead=ahead)
     executor.attach(None)  # type: ignore[arg-type]  # nothing is measured
     return executor
 
@@ -101,8 +117,12 @@ def state(pid: int) -> str:
         return ""
 
 
-def state_of(ahead: Ahead) -> str:
-    return state(ahead._child.pid)
+def stands_still(pid: int) -> bool:
+    """It has to be scheduled once to stop."""
+    end = time.monotonic() + 5
+    while (now := state(pid)) != "T" and time.monotonic() < end:
+        time.sleep(0.01)
+    return now == "T"
 
 
 def found_by(executor: Executor) -> Replay:
@@ -115,72 +135,64 @@ def found_by(executor: Executor) -> Replay:
     return result
 
 
-def test_the_same_normal_form_is_found_as_without_it(spec: WorkSpec, ahead: Ahead) -> None:
-    until(lambda: ahead.begun)
-    found, known = found_by(handing_over(spec, ahead)), found_by(handing_over(spec, None))
-    assert [step.rewrite.transform for step in known.steps] == ["split_sum"]
-    assert found.steps == known.steps
-    assert ahead._child.returncode == 0
-
-
-def test_what_is_at_its_end_is_compiled(
-    spec: WorkSpec, ahead: Ahead, monkeypatch: pytest.MonkeyPatch
+def test_the_same_normal_form_is_found_as_without_it_and_is_compiled(
+    ahead: Ahead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     until(lambda: ahead.begun)
-    made = found_by(handing_over(spec, ahead)).steps[-1].made
+    found, known = found_by(handing_over(ahead)), found_by(InlineExecutor(ahead.spec))
+    assert [step.rewrite.transform for step in known.steps] == ["split_sum"]
+    told = [
+        [(step.rewrite, step.keys, step.predicted) for step in each.steps]
+        for each in (found, known)
+    ]
+    assert told[0] == told[1]
+    assert ahead._child.returncode == 0
+    made = found.steps[-1].made
     assert made is not None
     monkeypatch.setattr(Builder, "_compile", None)
-    assert isinstance(spec.builder.build(made.code, 60.0), Artifact)
+    assert isinstance(ahead.spec.builder.build(made.code, 60.0), Artifact)
 
 
 @pytest.mark.parametrize("while_waiting", [False, True])
-def test_what_it_does_not_find_is_found_here(
-    spec: WorkSpec, ahead: Ahead, while_waiting: bool
-) -> None:
+def test_what_it_does_not_find_is_found_here(endless: Ahead, while_waiting: bool) -> None:
     """It was killed, as where memory runs out."""
-    until(lambda: ahead.begun)
-    stop_marked(ahead._mark)
-    executor = handing_over(spec, ahead)
+    until(lambda: endless.begun)
+    executor = handing_over(endless)
     if while_waiting:
         ticket = executor.submit(JOB)
         assert executor.wait(0.1) == []
-        ahead._child.kill()
+        endless._child.kill()
         assert [its for its, _ in executor.wait(60.0)] == [ticket]
     else:
-        ahead._child.kill()
+        endless._child.kill()
         assert found_by(executor).steps
-    assert ahead._child.returncode == -signal.SIGKILL
+    assert endless._child.returncode == -signal.SIGKILL
 
 
-def test_it_is_not_waited_for_before_it_has_loaded_the_procedure(
-    spec: WorkSpec, ahead: Ahead
-) -> None:
-    stop_marked(ahead._mark)
-    assert not ahead.begun
-    assert found_by(handing_over(spec, ahead)).steps
-    assert ahead._child.returncode == -signal.SIGKILL
+def test_it_is_not_waited_for_before_it_has_loaded_the_procedure(endless: Ahead) -> None:
+    assert not endless.begun
+    assert found_by(handing_over(endless)).steps
+    assert endless._child.returncode == -signal.SIGKILL
 
 
-def test_other_jobs_and_other_procedures_do_not_wait_for_it(
-    spec: WorkSpec, ahead: Ahead
-) -> None:
-    until(lambda: ahead.begun)
-    stop_marked(ahead._mark)
-    executor = handing_over(spec, ahead)
+def test_other_jobs_and_other_procedures_do_not_wait_for_it(endless: Ahead) -> None:
+    until(lambda: endless.begun)
+    executor = handing_over(endless)
     awaited, other = executor.submit(JOB), executor.submit(ExpandJob(AS_WRITTEN))
     [(ticket, result)] = executor.wait(60.0)
     assert ticket == other
     assert isinstance(result, Expansion)
     assert executor.drop_expansions() == [awaited]
-    assert ahead._child.returncode == -signal.SIGKILL
-    assert not Ahead.is_for(ahead, replace(spec, transforms=("reorder",)), JOB)
+    assert endless._child.returncode == -signal.SIGKILL
+    assert endless.is_for(endless.spec, NormaliseJob(AS_WRITTEN, 1.0))
+    assert not endless.is_for(replace(endless.spec, transforms=("reorder",)), JOB)
 
 
-def test_it_ends_with_the_workers(spec: WorkSpec, ahead: Ahead) -> None:
-    executor = handing_over(spec, ahead)
-    with ahead.paused():
+def test_it_ends_with_the_workers(endless: Ahead) -> None:
+    executor = handing_over(endless)
+    with endless.paused():
         executor.close()
-    assert ahead._child.returncode == -signal.SIGKILL
+    assert endless._child.returncode == -signal.SIGKILL
     executor.close()
 
 
@@ -203,45 +215,40 @@ def test_it_ends_with_the_process_that_started_it(spec: WorkSpec) -> None:
     until(lambda: state(child) in ("", "Z"))
 
 
-def test_a_compiler_stands_still_too(spec: WorkSpec, tmp_path: Path) -> None:
-    script, asked = tmp_path / "cc", tmp_path / "asked"
-    script.write_text(f"#!/bin/sh\necho $$ > {asked}\nsleep 600\n")
-    script.chmod(0o755)
-    compiler = replace(spec.builder.compiler, path=str(script))
-    ahead = Ahead(replace(spec, builder=replace(spec.builder, compiler=compiler)), JOB)
-    until(lambda: asked.exists() and asked.read_text() != "")
-    compiling = int(asked.read_text())
-    with ahead.paused():
-        assert state(compiling) == "T"
-    assert state(compiling) != "T"
-    ahead.close()
-    until(lambda: state(compiling) in ("", "Z"))
+def test_its_compiler_stands_still_and_ends_too(endless: Ahead, compiling: Path) -> None:
+    until(lambda: compiling.exists() and compiling.read_text() != "")
+    compiler = int(compiling.read_text())
+    with endless.paused():
+        assert stands_still(compiler)
+        assert stands_still(endless._child.pid)
+    assert state(compiler) != "T"
+    endless.close()
+    until(lambda: state(compiler) in ("", "Z"))
 
 
 def test_the_baseline_is_timed_alone(
-    subject: Subject, ahead: Ahead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    subject: Subject, endless: Ahead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A planted fault: without `paused`, its state is not `T`."""
-    states = list[str]()
+    still = list[bool]()
     time_baseline, roof_of = Bench.time_baseline, measured_baseline.roof_of
 
     def timed(bench: Bench, plan: TimingPlan) -> Evaluation:
-        states.append(state_of(ahead))
+        still.append(stands_still(endless._child.pid))
         result = time_baseline(bench, plan)
-        states.append(state_of(ahead))
+        still.append(stands_still(endless._child.pid))
         return result
 
     def roof(*about: object) -> object:
-        states.append(state_of(ahead))
+        still.append(stands_still(endless._child.pid))
         return roof_of(*about)
 
     monkeypatch.setattr(Bench, "time_baseline", timed)
     monkeypatch.setattr(measured_baseline, "roof_of", roof)
     bench = bench_of(subject, tmp_path)
-    found = measure_baseline(bench, subject, lambda text: None, lambda: paused(ahead))
+    found = measure_baseline(bench, subject, lambda text: None, lambda: paused(endless))
     assert isinstance(found.measurement, Measurement)
-    assert states == ["T"] * 3
-    assert state_of(ahead) != "T"
+    assert still == [True] * 3
+    assert state(endless._child.pid) != "T"
 
 
 @pytest.mark.parametrize(

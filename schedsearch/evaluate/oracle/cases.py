@@ -288,11 +288,12 @@ def _sum(call: Binding) -> int:
 def _case(plan: Plan, inputs: Inputs, number: int, most: float | None = None) -> Case:
     """A case with its own file, named by all that its contents depend on: it is kept. A look at
     what inputs tell takes about `most` operations: only what is evaluated tells, so the baseline is
-    not called beside a sample, which may take a thousand times as long."""
+    not called beside a sample, unless that takes no time."""
     seed, call, mode = plan.seed + number, inputs.call, inputs.mode
     judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
     share, as_written = _share(plan, call, most or _SAMPLED), bool(why_not(plan, call))
-    look = most is not None and share < 1 and not as_written
+    slow = sum(plan.steps(call).values()) > _CASE_STEPS
+    look = most is not None and share < 1 and slow and not as_written
     uncalled = look or (share < 1 and _in_part(plan, call))
     own = digest_of([call.to_json(), repr(judge), seed, share, as_written, uncalled, look])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")

@@ -140,9 +140,7 @@ def _run(
 
 
 class _Channel:
-    def __init__(
-        self, sock: socket.socket, nonce: str, handle: Handler, given_up: Event
-    ) -> None:
+    def __init__(self, sock: socket.socket, nonce: str, handle: Handler, given_up: Event) -> None:
         self.sock = sock
         self.given_up = given_up
         self.nonce = nonce
