@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO
@@ -281,21 +280,22 @@ class Bench:
         takes part, does not lie within, and UserError if the evaluation cannot be done."""
         known = [None if self.exact else kept_of(case) for case in cases]
         new = [case for case, own in zip(cases, known, strict=True) if own is None]
-        found = chain.from_iterable(self._side_by_side(new))
+        found = iter(self._enclosed(new))
         return [own or next(found) for own in known]
 
-    def _side_by_side(self, cases: Sequence[Case]) -> Sequence[Sequence[Told]]:
-        """As `_enclosed`, with the cores that nothing is timed on too, where it takes long: in more
-        batches than there are cores, as others may be using them."""
+    def _enclosed(self, cases: Sequence[Case]) -> Sequence[Told]:
+        """Where it takes long, with the cores that nothing is timed on, too: in more batches than
+        there are cores, as others may be using them."""
         costs = [cost(self.plan, case) for case in cases]
         places = self._places(cases)
         few = len(places) == 1 or sum(costs) < _LONG
         least = math.inf if few else sum(costs) / (_BATCHES * len(places))
-        return side_by_side(
-            lambda batch, cores, given_up: replace(self, cores=cores)._enclosed(batch, given_up),
+        found = side_by_side(
+            lambda batch, cores, given_up: replace(self, cores=cores)._batch(batch, given_up),
             batches(cases, costs, least),
             places,
         )
+        return [told for batch in found for told in batch]
 
     def _places(self, cases: Sequence[Case]) -> list[tuple[int, ...]]:
         """The core of this bench, and others, for as many evaluations as there is memory for."""
@@ -304,7 +304,7 @@ class Bench:
         others = [(core,) for core in usable_cores() if core not in self.cores]
         return [self.cores, *(others[: most - 1] if most > 1 and len(self.cores) == 1 else ())]
 
-    def _enclosed(self, cases: Sequence[Case], given_up: Event) -> Sequence[Told]:
+    def _batch(self, cases: Sequence[Case], given_up: Event) -> Sequence[Told]:
         heard = Enclosures(cases)
         written = sum(_LARGEST_RECORD * case.bytes + _SPARE_RECORD for case in cases)
         limits = self._allowed.limits(_REFERENCE_S, _REFERENCE_S, written)
