@@ -14,7 +14,6 @@ import pytest
 from schedsearch.core.records import Artifact, Measurement
 from schedsearch.core.trace import AS_WRITTEN
 from schedsearch.evaluate.build.builder import Builder
-from schedsearch.evaluate.build.process import stop_marked
 from schedsearch.evaluate.run.bench import Bench, Evaluation
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search import baseline as measured_baseline
@@ -203,7 +202,7 @@ def test_it_ends_with_the_process_that_started_it(spec: WorkSpec) -> None:
         try:
             started = Ahead(spec, JOB)
             until(lambda: started.begun)
-            stop_marked(started._mark)
+            started._signal(signal.SIGSTOP)
             os.write(writing, str(started._child.pid).encode())
         finally:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -215,15 +214,24 @@ def test_it_ends_with_the_process_that_started_it(spec: WorkSpec) -> None:
     until(lambda: state(child) in ("", "Z"))
 
 
-def test_its_compiler_stands_still_and_ends_too(endless: Ahead, compiling: Path) -> None:
-    until(lambda: compiling.exists() and compiling.read_text() != "")
-    compiler = int(compiling.read_text())
+def test_its_compiler_ends_while_it_stands_still_and_begins_again(
+    endless: Ahead, compiling: Path
+) -> None:
+    """A compiler that stands still would stay for ever if both processes died."""
+
+    def compiler() -> int:
+        until(lambda: compiling.exists() and compiling.read_text() != "")
+        return int(compiling.read_text())
+
+    first = compiler()
     with endless.paused():
-        assert stands_still(compiler)
+        until(lambda: state(first) in ("", "Z"))
         assert stands_still(endless._child.pid)
-    assert state(compiler) != "T"
+        compiling.unlink()
+    second = compiler()
+    assert second != first
     endless.close()
-    until(lambda: state(compiler) in ("", "Z"))
+    until(lambda: state(second) in ("", "Z"))
 
 
 def test_the_baseline_is_timed_alone(

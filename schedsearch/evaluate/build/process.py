@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,39 +112,18 @@ def count_threads(child: subprocess.Popen[bytes]) -> int:
     return int(stat.rpartition(")")[2].split()[17])
 
 
-def kill_marked(mark: str) -> None:
-    """Kill processes that have `mark` in the environment they were started with, and so
-    are descendants, whatever sessions they made for themselves."""
+def kill_marked(mark: str, spared: int = 0) -> None:
+    """Kill processes that have `mark` in the environment they were started with, and so are
+    descendants, whatever sessions they made for themselves; all but the one that is `spared`."""
     for _ in range(_SWEEPS):
-        if not (found := _marked(mark)):
+        found = [pid for pid in _processes() if mark.encode() in _environment(pid)]
+        if not (found := [pid for pid in found if pid != spared]):
             return
-        _send(found, signal.SIGKILL)
-
-
-def stop_marked(mark: str) -> None:
-    """Let them stand still, until they are continued."""
-    stopped = set[int]()
-    for _ in range(_SWEEPS):
-        if not (found := _marked(mark) - stopped):
-            return
-        _send(found, signal.SIGSTOP)
-        stopped |= found
-
-
-def continue_marked(mark: str) -> None:
-    _send(_marked(mark), signal.SIGCONT)
-
-
-def _send(processes: Iterable[int], number: signal.Signals) -> None:
-    for pid in processes:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            pass
-
-
-def _marked(mark: str) -> set[int]:
-    return {pid for pid in _processes() if mark.encode() in _environment(pid)}
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
 
 def _processes() -> list[int]:

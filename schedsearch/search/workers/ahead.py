@@ -1,8 +1,9 @@
 """The way to the normal form, looked for in a process of its own while the procedure as written is
 verified. What is at its end is compiled there, too, so that building it finds that in the cache.
 
-That process is off the cores that kernels are timed on, and it stands still, with its compiler,
-while the procedure as written is timed (`paused`). Like Ray's workers it loads the user's file. If
+That process is off the cores that kernels are timed on, and it stands still while the procedure as
+written is timed (`paused`); its compiler, which would stay if both died then, is ended and begins
+again. Like Ray's workers it loads the user's file. If
 anything goes wrong in it, the job is done as if it had never been there.
 """
 
@@ -23,15 +24,16 @@ from contextlib import AbstractContextManager, contextmanager
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.machine import collect_rarely
+from schedsearch.core.records import Failure, GeneratedC
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.process import (
     child_environment,
-    continue_marked,
     has_ended,
     kill_group,
     kill_marked,
-    stop_marked,
 )
+from schedsearch.evaluate.run.runner import was_killed
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.search.workers.core_sharing import MeasuringPlace
 from schedsearch.search.workers.jobs import ExpandWorker, Job, Loaded, NormaliseJob, WorkSpec
@@ -97,11 +99,12 @@ class Ahead:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """It stands still meanwhile."""
-        stop_marked(self._mark)
+        self._signal(signal.SIGSTOP)
+        kill_marked(self._mark, spared=self._child.pid)
         try:
             yield
         finally:
-            continue_marked(self._mark)
+            self._signal(signal.SIGCONT)
 
     def close(self) -> None:
         if self._child.returncode is None:
@@ -109,6 +112,11 @@ class Ahead:
         if self._child.returncode != 0:
             kill_marked(self._mark)
         self._found.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._child.returncode is None:  # not reaped: the number is its own
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._child.pid, number)
 
 
 def run(found: int, parent: int) -> None:
@@ -126,9 +134,17 @@ def run(found: int, parent: int) -> None:
         file.flush()
         result = worker.run(job)
         if isinstance(result, Replay) and result.steps and (made := result.steps[-1].made):
-            with contextlib.suppress(UserError):  # whoever builds it says why it cannot be
-                spec.builder.build(made.code, BUILD_TIMEOUT_S)
+            _compile(spec.builder, made.code)
         pickle.dump(result, file)
+
+
+def _compile(builder: Builder, code: GeneratedC) -> None:
+    """Once more if that was ended (`paused`). Whoever builds it says why it cannot be built."""
+    for _ in range(2):
+        with contextlib.suppress(UserError):
+            built = builder.build(code, BUILD_TIMEOUT_S)
+            if not (isinstance(built, Failure) and was_killed(built)):
+                return
 
 
 def look_ahead(spec: WorkSpec, trace: Trace, patience_s: float) -> Ahead | None:
