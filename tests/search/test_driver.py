@@ -175,7 +175,7 @@ def test_a_short_search_measures_its_first_candidate(
     assert {progress.before_s for progress in ended.observed} == {began_s}
 
 
-@pytest.mark.parametrize(("slow", "measured"), [(6.0, ["ba"]), (30.0, [])])
+@pytest.mark.parametrize(("slow", "measured"), [(5.0, ["ba"]), (30.0, [])])
 def test_the_first_candidate_is_waited_for_longer_in_a_longer_search(
     store: Store, slow: float, measured: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
