@@ -82,7 +82,7 @@ def _nothing(result: Result) -> str:
     name, progress = result.setting.subject.name, result.progress
     ever = progress.measured or progress.outcomes.get(Outcome.CORRECT, 0) > 1  # besides the root
     if result.stop is Stop.TIME and not ever:
-        return fmt.nothing_measured(name, progress.elapsed_s)
+        return fmt.nothing_measured(name, progress.elapsed_s, progress.before_s)
     return fmt.nothing_faster(name)
 
 

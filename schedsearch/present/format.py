@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -89,8 +90,12 @@ def nothing_faster(name: str) -> str:
     return f"No schedule faster than {name} as written was found."
 
 
-def nothing_measured(name: str, seconds: float) -> str:
-    return f"No schedule of {name} was measured in {seconds:.0f} s: give it more, as --budget 30s."
+def nothing_measured(name: str, seconds: float, before_s: float) -> str:
+    """`before_s` of the seconds passed before the search began."""
+    share = f", {before_s:.0f} s of which it took to verify and time {name} as written"
+    took = f"{seconds:.0f} s{share if before_s > seconds / 4 else ''}"
+    more = max(30, 10 * math.ceil(seconds / 5))
+    return f"No schedule of {name} was measured in {took}: give it more, as --budget {more}s."
 
 
 def reference(name: str, agreement: Agreement) -> str:

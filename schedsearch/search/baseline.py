@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from schedsearch.core.errors import UserError
@@ -43,8 +44,14 @@ class Baseline:
         return self.measurement.candidate_ns * 1e-9
 
 
-def measure_baseline(bench: Bench, subject: Subject, phase: Callable[[str], None]) -> Baseline:
+def measure_baseline(
+    bench: Bench,
+    subject: Subject,
+    phase: Callable[[str], None],
+    alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Baseline:
     """Waits for its turn on this machine, which `phase` is told of, as of the turn that follows.
+    While it is timed, in the context `alone`, nothing of this run computes.
     Raises UserError if the procedure cannot be measured."""
     waited = []
 
@@ -52,7 +59,7 @@ def measure_baseline(bench: Bench, subject: Subject, phase: Callable[[str], None
         waited.append(text)
         phase(text)
 
-    with measuring_slot(waiting):
+    with measuring_slot(waiting), alone():
         if waited:
             phase(MEASURING)
         evaluation = bench.time_baseline(BASELINE)

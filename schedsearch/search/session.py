@@ -21,7 +21,7 @@ from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.search.baseline import MEASURING, measure_baseline, root_record
 from schedsearch.search.caches import in_use
 from schedsearch.search.engine.confirmation import once
-from schedsearch.search.engine.driver import Search
+from schedsearch.search.engine.driver import Search, normal_form_s
 from schedsearch.search.engine.ending import (
     closing_s,
     gained,
@@ -49,6 +49,7 @@ from schedsearch.search.warmstart.prior_runs import (
     expand_again,
     known_before,
 )
+from schedsearch.search.workers.ahead import Ahead, look_ahead, paused
 from schedsearch.search.workers.building import reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.search.workers.executor import Executor, make_executor, spec_of
@@ -74,6 +75,7 @@ class Session:
     executor: Executor
     first: tuple[Trace, ...] = ()
     began: float | None = None
+    ahead: Ahead | None = None
 
     def search(
         self,
@@ -188,7 +190,8 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         check_earlier_runs(store, scope, transforms, options.cache)
         if said := expand_again(store, scope, transforms):
             listener.phase(said)
-        executor = make_executor(options, subject, transforms)
+        ahead = _look_ahead(options, subject, store, scope)
+        executor = make_executor(options, subject, transforms, ahead)
         try:
 
             def attach(bench: Bench) -> None:
@@ -196,13 +199,26 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
                     listener.phase("starting workers")  # ours start while something is measured
                 executor.attach(bench)
 
-            yield _begin(options, listener, subject, store, scope, executor, attach, began)
+            yield _begin(options, listener, subject, store, scope, executor, attach, began, ahead)
         except KeyboardInterrupt:
             if options.executor == "ray":  # Ray can only be stopped once it has started
                 listener.phase("stopping workers (Ctrl-C again ends at once)")
             raise
         finally:
             executor.close()
+
+
+def _look_ahead(options: Options, subject: Subject, store: Store, scope: Scope) -> Ahead | None:
+    """The way to the normal form, while the baseline is prepared; None of a search that goes on,
+    takes place in this process alone, or does not begin there."""
+    if options.executor == "inline" or options.ray_address is not None:
+        return None
+    first = getattr(make_strategy(options.strategy), "normal_form_first", False)
+    if not first or options.start.steps or store.runs(scope):
+        return None
+    budget_s = options.budget.seconds
+    search_s = search_until(budget_s, closing_s([], budget_s), 0.0)
+    return look_ahead(spec_of(subject, options.selected), AS_WRITTEN, normal_form_s(search_s))
 
 
 def _begin(
@@ -214,17 +230,19 @@ def _begin(
     executor: Executor,
     give: Callable[[Bench], None],
     began: float,
+    ahead: Ahead | None,
     nest_of: str | None = None,
 ) -> Session:
     """Measure the baseline, `give` the workers its bench, then give the store its run and its root.
-    `nest_of` is the procedure that the subject is a nest of, if it is searched for that one's sake.
+    What is looked for `ahead` stands still while the baseline is timed. `nest_of` is the procedure
+    that the subject is a nest of, if it is searched for that one's sake.
     """
     transforms = options.selected
     listener.phase(MEASURING)
     with raised_interrupts():
         patience_s = PATIENCE * options.budget.seconds
         bench = bench_of(subject, cache=options.cache, patience_s=patience_s)
-        baseline = measure_baseline(bench, subject, listener.phase)
+        baseline = measure_baseline(bench, subject, listener.phase, partial(paused, ahead))
     give(bench)
     budget_s, before_s = options.budget.seconds, time.monotonic() - began
     ending_s = 0.0 if nest_of else _closing_s(store.runs(scope), budget_s, bench)
@@ -249,7 +267,7 @@ def _begin(
         known = known_before(store, scope, subject, options.warm_start, transforms)
         listener.started(subject, baseline, known)
     setting = Setting(subject, baseline, scope, known)
-    return Session(setting, store, run_id, bench, executor, options.first)
+    return Session(setting, store, run_id, bench, executor, options.first, ahead=ahead)
 
 
 def _closing_s(runs: Sequence[Run], budget_s: float, bench: Bench) -> float:
@@ -318,7 +336,9 @@ def _alone(
     try:
         check_earlier_runs(store, scope, transforms, options.cache)
         expand_again(store, scope, transforms)
-        session = _begin(options, quiet, nest, store, scope, executor, give, began, name)
+        session = _begin(
+            options, quiet, nest, store, scope, executor, give, began, whole.ahead, name
+        )
     except UserError as error:
         listener.phase(f"{nest.name} is not searched alone: {str(error).splitlines()[0]}")
         return None, False

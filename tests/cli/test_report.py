@@ -245,6 +245,18 @@ def test_nothing_measured_is_not_nothing_faster(
     assert ("No schedule faster than" in text) is not said_so
 
 
+def test_what_took_the_time_is_said_where_nothing_was_measured(subject: Subject) -> None:
+    result = ended(subject, Stop.TIME, None)
+    progress = replace(
+        result.progress, measured=0, outcomes={Outcome.CORRECT: 1}, elapsed_s=46.4, before_s=31.2
+    )
+    text = printed(replace(result, progress=progress), Written())
+    assert (
+        "No schedule of matmul32 was measured in 46 s, 31 s of which it took to verify and time "
+        "matmul32 as written: give it more, as --budget 100s." in " ".join(text.split())
+    )
+
+
 @pytest.mark.parametrize(("target", "missed"), [(2.0, True), (1.5, False)])
 def test_a_target_that_confirmation_did_not_reach(
     subject: Subject, target: float, missed: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.oracle.agreement import Told
+from schedsearch.evaluate.oracle.harness import Case
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.transforms.exo.loader import load_source
@@ -52,6 +55,72 @@ def test_miscompiled_baseline(
     with pytest.raises(BaselineError, match="disagrees with its evaluation") as caught:
         prepared(procedure, old, new, builder, tmp_path)
     assert part in str(caught.value)
+
+
+def shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every evaluation, to three processes."""
+    monkeypatch.setattr("schedsearch.evaluate.run.bench._LONG", 0.0)
+    monkeypatch.setattr(Bench, "_places", lambda bench, cases: [bench.cores] * 3)
+
+
+@pytest.mark.normal
+def test_evaluations_that_are_shared_out_are_those_of_one_process(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._SAMPLED", 20_000)
+    alone = prepared(procs.matmul_acc, "24", "24", builder, tmp_path / "alone")
+    shared_out(monkeypatch)
+    shared = prepared(procs.matmul_acc, "24", "24", builder, tmp_path / "shared")
+    assert [str(case) for case in shared.cases] == [str(case) for case in alone.cases]
+    assert shared.agreement == alone.agreement
+    known = {file.name: file.read_bytes() for file in (tmp_path / "alone").glob("*.bin")}
+    assert len(known) > 3
+    assert known == {file.name: file.read_bytes() for file in (tmp_path / "shared").glob("*.bin")}
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize(("procedure", "old", "new", "part"), MISCOMPILED[1:5:3])
+def test_a_miscompiled_baseline_is_found_wherever_it_is_evaluated(
+    procedure: Any,
+    old: str,
+    new: str,
+    part: str,
+    builder: Builder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shared_out(monkeypatch)
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._SAMPLED", 20_000)
+    with pytest.raises(BaselineError, match="disagrees with its evaluation") as caught:
+        prepared(procedure, old, new, builder, tmp_path)
+    assert part.partition("[")[0] in str(caught.value)
+
+
+@pytest.mark.normal
+def test_the_baseline_is_called_once_for_each_case_that_needs_it(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for the looks at what inputs tell, of which there may be eleven a case: calls of half a
+    second took most of the time before a search. What is compared with is as it was."""
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._CASE_STEPS", 3_000)
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._TRIED", 2_000)
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._SAMPLED", 20_000)
+    asked: list[list[Case]] = []
+    enclose = Bench.enclose
+
+    def noted(bench: Bench, cases: Sequence[Case]) -> Sequence[Told]:
+        asked.append(list(cases))
+        return enclose(bench, cases)
+
+    monkeypatch.setattr(Bench, "enclose", noted)
+    bench = prepared(procs.matmul_acc, "24", "24", builder, tmp_path)
+    *looks, whole = asked
+    assert all(case.look == case.uncalled == (case.share < 1) for each in looks for case in each)
+    assert any(case.look for each in looks for case in each)
+    assert not any(case.look or case.uncalled for case in whole)
+    called = [case for case in bench.cases[:-1] if case.share < 1]
+    assert called
+    assert set(map(id, called)) <= set(map(id, whole))
 
 
 @pytest.mark.normal

@@ -6,6 +6,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Timer
 
 import pytest
 
@@ -15,7 +16,9 @@ from schedsearch.evaluate.run.runner import Limits, run_harness, was_killed
 LIMITS = Limits(wall_s=5, silence_s=5, address_bytes=1 << 30, file_bytes=1 << 20, threads=8)
 
 
-def speak(tmp_path: Path, script: str, wall_s: float = 5) -> tuple[Failure | None, list[list[str]]]:
+def speak(
+    tmp_path: Path, script: str, wall_s: float = 5, given_up: Event | None = None
+) -> tuple[Failure | None, list[list[str]]]:
     """Run a Python program in place of the harness; `say` and `nonce` are there for it."""
     program = tmp_path / "program"
     program.write_text(
@@ -31,7 +34,8 @@ def speak(tmp_path: Path, script: str, wall_s: float = 5) -> tuple[Failure | Non
         return "g" if words[0] == "ask" else str(int("x")) if words[0] == "bad" else None
 
     limits = replace(LIMITS, wall_s=wall_s)
-    return run_harness(program, lambda nonce: f"{nonce}\n", limits, handle), heard
+    failure = run_harness(program, lambda nonce: f"{nonce}\n", limits, handle, given_up=given_up)
+    return failure, heard
 
 
 def test_success_is_end_and_a_clean_exit(tmp_path: Path) -> None:
@@ -90,6 +94,16 @@ def test_wall_clock_limit(script: str, tmp_path: Path) -> None:
     failure, _ = speak(tmp_path, script, wall_s=0.5)
     assert failure is not None
     assert failure.outcome is Outcome.TIMEOUT
+    assert time.monotonic() - start < 50
+
+
+@pytest.mark.normal
+def test_a_child_ends_when_it_is_given_up(tmp_path: Path) -> None:
+    given_up, start = Event(), time.monotonic()
+    Timer(0.3, given_up.set).start()
+    failure, _ = speak(tmp_path, "say('one'); time.sleep(99)", wall_s=60, given_up=given_up)
+    assert failure is not None
+    assert failure.message == "given up"
     assert time.monotonic() - start < 50
 
 

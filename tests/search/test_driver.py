@@ -153,11 +153,13 @@ class Clock:
         return self.now
 
 
-@pytest.mark.parametrize(("seconds", "measured"), [(0.5, []), (1.5, ["ba"]), (3.5, ["ba"])])
+@pytest.mark.parametrize("began_s", [0.0, 25.0])
+@pytest.mark.parametrize("seconds", [0.5, 1.5, 3.5])
 def test_a_short_search_measures_its_first_candidate(
-    store: Store, seconds: float, measured: list[str], monkeypatch: pytest.MonkeyPatch
+    store: Store, seconds: float, began_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The time to confirm is of no use before, and it may even be a little late."""
+    """The time to confirm is of no use before, and it may even be a little late: also where the
+    baseline took the whole budget (`began_s`)."""
     clock = Clock()
     monkeypatch.setattr("schedsearch.search.engine.driver.time", clock)
     world = World({ROOT: ["n0", "ba"]}, {"ba": Kernel(4.0)}, normal_form="ba")
@@ -168,7 +170,27 @@ def test_a_short_search_measures_its_first_candidate(
 
     one_job = ScriptedExecutor.wait
     monkeypatch.setattr(ScriptedExecutor, "wait", wait)
-    ended = run(store, world, budget=Budget(seconds))
+    ended = run(store, world, budget=Budget(seconds), began=-began_s)
+    assert ended.names_measured("screen")[:1] == ["ba"]
+    assert {progress.before_s for progress in ended.observed} == {began_s}
+
+
+@pytest.mark.parametrize(("slow", "measured"), [(5.0, ["ba"]), (30.0, [])])
+def test_the_first_candidate_is_waited_for_longer_in_a_longer_search(
+    store: Store, slow: float, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search on a machine with a load of 10 measured nothing in 46 s."""
+    clock = Clock()
+    monkeypatch.setattr("schedsearch.search.engine.driver.time", clock)
+    world = World({ROOT: ["n0", "ba"]}, {"ba": Kernel(4.0)}, normal_form="ba")
+
+    def wait(executor: ScriptedExecutor, timeout_s: float) -> list[tuple[int, Result]]:
+        clock.now += slow
+        return one_job(executor, timeout_s)
+
+    one_job = ScriptedExecutor.wait
+    monkeypatch.setattr(ScriptedExecutor, "wait", wait)
+    ended = run(store, world, budget=Budget(20.0), began=-18.0)
     assert ended.names_measured("screen")[:1] == measured
 
 

@@ -36,6 +36,7 @@ NARROW, NATIVE = ["-O1"], ["-O3", "-march=x86-64-v4", "-ffast-math"]
 FORMS = [(name, TARGET, NARROW) for name in NAMES]
 WIDE_ONES = ("dot", "matrix_vector", "deviation", "one_beside_its_terms", "one_between_others")
 WIDE_ONES += ("short_rows", "one_of_three_sums", "rows_that_overlap", "long_rows")
+WIDE_ONES += ("one_of_both_halves",)
 FORMS += [(name, WIDE, NATIVE) for name in WIDE_ONES]
 
 

@@ -112,18 +112,18 @@ def count_threads(child: subprocess.Popen[bytes]) -> int:
     return int(stat.rpartition(")")[2].split()[17])
 
 
-def kill_marked(mark: str) -> None:
-    """Kill processes that have `mark` in the environment they were started with, and so
-    are descendants, whatever sessions they made for themselves."""
+def kill_marked(mark: str, spared: int = 0) -> None:
+    """Kill processes that have `mark` in the environment they were started with, and so are
+    descendants, whatever sessions they made for themselves; all but the one that is `spared`."""
     for _ in range(_SWEEPS):
         found = [pid for pid in _processes() if mark.encode() in _environment(pid)]
+        if not (found := [pid for pid in found if pid != spared]):
+            return
         for pid in found:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        if not found:
-            return
 
 
 def _processes() -> list[int]:

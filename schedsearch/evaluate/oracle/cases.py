@@ -286,19 +286,29 @@ def _sum(call: Binding) -> int:
 
 
 def _case(plan: Plan, inputs: Inputs, number: int, most: float | None = None) -> Case:
-    """A case with its own file, named by all that its contents depend on: it is kept. An evaluation
-    of samples takes `most` operations."""
+    """A case with its own file, named by all that its contents depend on: it is kept. A look at
+    what inputs tell takes about `most` operations: only what is evaluated tells, so the baseline is
+    not called beside a sample, unless that takes no time."""
     seed, call, mode = plan.seed + number, inputs.call, inputs.mode
     judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
     share, as_written = _share(plan, call, most or _SAMPLED), bool(why_not(plan, call))
-    uncalled = share < 1 and _in_part(plan, call)
-    own = digest_of([call.to_json(), repr(judge), seed, share, as_written, uncalled])
+    slow = sum(plan.steps(call).values()) > _CASE_STEPS
+    look = most is not None and share < 1 and slow and not as_written
+    uncalled = look or (share < 1 and _in_part(plan, call))
+    own = digest_of([call.to_json(), repr(judge), seed, share, as_written, uncalled, look])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
     arrays = layout(plan.proc, call)
     placement = _PLACEMENT[mode]
-    return Case(
-        call, judge, arrays, expected, seed, placement, inputs.offset, share, as_written, uncalled
-    )
+    offset, sampled = inputs.offset, (share, as_written, uncalled, look)
+    return Case(call, judge, arrays, expected, seed, placement, offset, *sampled)
+
+
+def cost(plan: Plan, case: Case) -> float:
+    """Operations of the evaluation of a case, or as many that take as long: filling an array takes
+    about a nanosecond a byte."""
+    steps = plan.steps(case.binding).items()
+    evaluated = sum(count * case.share**depth for depth, count in steps)
+    return case.bytes / 10 + (0 if case.as_written else evaluated)
 
 
 def case_of_timing(plan: Plan, timed: Binding, align: int) -> Case:

@@ -172,7 +172,8 @@ class Case:
     are `offset` bytes, or a small multiple, from the place of their placement; arrays of the timed
     case exactly `offset` bytes. `share` of the iterations of loops that may be sampled are
     evaluated (`sampled_loops`). `as_written`: the baseline's outputs count as right, unchecked; if
-    it is `uncalled`, nothing judges elements that are not evaluated.
+    it is `uncalled`, nothing judges elements that are not evaluated. A `look` only shows how much
+    the inputs tell.
     """
 
     binding: Binding
@@ -185,6 +186,7 @@ class Case:
     share: float = 1.0
     as_written: bool = False
     uncalled: bool = False
+    look: bool = False
 
     @property
     def bytes(self) -> int:
@@ -201,7 +203,7 @@ class Case:
     def job(self, fields: Sequence[Field]) -> str:
         """The case as `read_case` of runtime/case.c reads it."""
         numbers = f"{self.placement:d} {self.offset} {self.share!r} {int(self.as_written)}"
-        numbers += f" {int(self.uncalled)} {self.seed}"
+        numbers += f" {int(self.uncalled)} {int(self.look)} {self.seed}"
         lines = [str(self.expected), numbers]
         for field in fields:
             rung = initial_value(self, field)

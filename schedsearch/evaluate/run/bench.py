@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import BinaryIO
 
 from schedsearch.core.errors import UserError
@@ -17,14 +18,16 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round, TimingKind
 from schedsearch.core.text_file import write_text
 from schedsearch.evaluate.build.disk import disk_explained, refuse_full_disk
+from schedsearch.evaluate.build.host import usable_cores
 from schedsearch.evaluate.oracle.agreed import NOT_COMPARED, Agreement
 from schedsearch.evaluate.oracle.agreement import Told, disagreement
-from schedsearch.evaluate.oracle.cases import Plan, cases_of_calls
+from schedsearch.evaluate.oracle.cases import Plan, cases_of_calls, cost
 from schedsearch.evaluate.oracle.harness import CONTRACTS, Case, Field, unclear_elements
 from schedsearch.evaluate.run.allowance import HOPELESS, Allowance
 from schedsearch.evaluate.run.reports import Enclosures, Verdict
 from schedsearch.evaluate.run.runner import Limits, run_harness, was_killed
 from schedsearch.evaluate.run.sandbox import NO_SANDBOX, Sandbox
+from schedsearch.evaluate.run.side_by_side import batches, side_by_side
 from schedsearch.evaluate.run.timing import Cache, Sampling, TimingPlan
 
 _REFERENCE_S = 600.0
@@ -34,6 +37,10 @@ _COUNT_S = 130.0  # of each kernel, a little more than the harness gives it itse
 _LARGEST_RECORD, _SPARE_RECORD = 10, 1 << 16
 _CELL_SHARE = 12
 _CHUNK = 1 << 24  # bytes in memory of a file that is copied
+# Operations of evaluations that are shared out to several cores, and batches that each core gets;
+# bytes that these evaluations may take together.
+_LONG, _BATCHES, _MOST_PLACES = 2e7, 3, 4
+_MEMORY = 2e9
 EXTRAPOLATED = "extrapolated"
 """In the circumstances of a baseline: what part of its iterations was timed."""
 
@@ -273,10 +280,31 @@ class Bench:
         takes part, does not lie within, and UserError if the evaluation cannot be done."""
         known = [None if self.exact else kept_of(case) for case in cases]
         new = [case for case, own in zip(cases, known, strict=True) if own is None]
-        found = iter(self._enclosed(new) if new else ())
+        found = iter(self._enclosed(new))
         return [own or next(found) for own in known]
 
     def _enclosed(self, cases: Sequence[Case]) -> Sequence[Told]:
+        """Where it takes long, with the cores that nothing is timed on, too: in more batches than
+        there are cores, as others may be using them."""
+        costs = [cost(self.plan, case) for case in cases]
+        places = self._places(cases)
+        few = len(places) == 1 or sum(costs) < _LONG
+        least = math.inf if few else sum(costs) / (_BATCHES * len(places))
+        found = side_by_side(
+            lambda batch, cores, given_up: replace(self, cores=cores)._batch(batch, given_up),
+            batches(cases, costs, least),
+            places,
+        )
+        return [told for batch in found for told in batch]
+
+    def _places(self, cases: Sequence[Case]) -> list[tuple[int, ...]]:
+        """The core of this bench, and others, for as many evaluations as there is memory for."""
+        largest = max((case.bytes for case in cases), default=0)
+        most = min(_MOST_PLACES, int(_MEMORY / ((_CELL_SHARE + 4) * largest + 1)))
+        others = [(core,) for core in usable_cores() if core not in self.cores]
+        return [self.cores, *(others[: most - 1] if most > 1 and len(self.cores) == 1 else ())]
+
+    def _batch(self, cases: Sequence[Case], given_up: Event) -> Sequence[Told]:
         heard = Enclosures(cases)
         written = sum(_LARGEST_RECORD * case.bytes + _SPARE_RECORD for case in cases)
         limits = self._allowed.limits(_REFERENCE_S, _REFERENCE_S, written)
@@ -288,7 +316,9 @@ class Bench:
             return self.job(head, limits, int(_REFERENCE_S) + 1, cases)
 
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:
-            failure = run_harness(self.executable, job, limits, heard.handle, output)
+            failure = run_harness(
+                self.executable, job, limits, heard.handle, output, given_up=given_up
+            )
             self._require_enclosed(cases, heard, failure)
             output.seek(0)
             return [

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import BinaryIO
 
 from schedsearch.core.records import Failure, Outcome
@@ -76,18 +77,20 @@ def run_harness(
     output: BinaryIO | None = None,
     words: int = 500,
     files: Sequence[str | Path] = (),
+    given_up: Event | None = None,
 ) -> Failure | None:
     """Run one job; None if the harness reported `end` and every report was well formed.
 
     `job` gets the nonce that every report must start with, and returns the text for the harness's
     stdin. The records of a job are appended to `output`. Messages have at most the last `words`
-    characters of the child's stderr. Failures are REFUSED (by the sandbox), CRASH (signals, early
+    characters of the child's stderr. The child is ended soon after another thread has `given_up`.
+    Failures are REFUSED (by the sandbox), CRASH (signals, early
     exits, garbage on the channel) and TIMEOUT. All processes that the child started are killed.
     Raises DiskError if there is no room for temporary files, or if one of the `files` that the
     child reads is gone.
     """
     with disk_explained(tempfile.gettempdir()):
-        failure = _run(executable, job, limits, handle, output, words)
+        failure = _run(executable, job, limits, handle, output, words, given_up or Event())
     if failure is not None:
         require_files(files)
     return failure
@@ -100,6 +103,7 @@ def _run(
     handle: Handler,
     output: BinaryIO | None,
     words: int,
+    given_up: Event,
 ) -> Failure | None:
     nonce, mark = secrets.token_hex(8), secrets.token_hex(8)
     ours, theirs = socket.socketpair()
@@ -117,7 +121,7 @@ def _run(
                 start_new_session=True,
                 env=child_environment({_MARK: mark}),
             )
-        channel = _Channel(ours, nonce, handle)
+        channel = _Channel(ours, nonce, handle, given_up)
         try:
             channel.serve(child, limits)
         except _EndedError as error:
@@ -136,8 +140,9 @@ def _run(
 
 
 class _Channel:
-    def __init__(self, sock: socket.socket, nonce: str, handle: Handler) -> None:
+    def __init__(self, sock: socket.socket, nonce: str, handle: Handler, given_up: Event) -> None:
         self.sock = sock
+        self.given_up = given_up
         self.nonce = nonce
         self.handle = handle
         self.pending = b""
@@ -166,6 +171,8 @@ class _Channel:
 
     def _check(self, child: subprocess.Popen[bytes], limits: Limits, deadline: float) -> None:
         now = time.monotonic()
+        if self.given_up.is_set():
+            raise _EndedError(Outcome.TIMEOUT, "given up")
         if now >= deadline:
             raise _EndedError(Outcome.TIMEOUT, f"still running after {limits.wall_s:.3g} s")
         if now >= self.heard_at + limits.silence_s:

@@ -257,6 +257,7 @@ struct test_case read_case(void)
     test.share = job_number();
     test.as_written = job_number() != 0;
     test.uncalled = job_number() != 0;
+    test.look = job_number() != 0;
     uint64_t seed = test.seed = (uint64_t)job_number();
     test.args = calloc(hs_arg_count + 1, sizeof *test.args);
     test.context = calloc(1, hs_context_size + 1);

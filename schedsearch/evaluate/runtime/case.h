@@ -15,6 +15,7 @@ struct test_case {
     uint64_t seed;
     double share; /* of the iterations of loops that may be sampled, those that are evaluated */
     bool uncalled; /* what is not evaluated may be anything: a call as written takes too long */
+    bool look;     /* only how much the inputs tell is of interest */
     bool as_written; /* what outputs are is what the procedure as written makes of them */
     struct hs_arg *args;
     unsigned char *context, *pristine_context;

@@ -82,7 +82,10 @@ static void store_anything(enum hs_type type, void *low, void *high, size_t i)
     store(type, high, i, 0);
 }
 
+/* Of a look, for which iterations may be long, and there may be many looks, few. */
+enum { FIRST_ITERATIONS = 4, LAST_ITERATIONS = 12, OF_A_LOOK = 1 };
 const bool *hs_samples;
+int64_t hs_first, hs_last;
 bool hs_jumped;
 
 /* One iteration of as many as lie between two, on average, so that no larger block goes without. */
@@ -369,6 +372,8 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
 {
     restore(test);
     hs_samples = samples_of(test);
+    hs_first = test->look ? OF_A_LOOK : FIRST_ITERATIONS;
+    hs_last = test->look ? OF_A_LOOK : LAST_ITERATIONS;
     hs_jumped = false;
     struct cell **cells = calloc(hs_arg_count + 1, sizeof *cells);
     struct cell *fields = hs_cells((int64_t)hs_field_count);

@@ -59,14 +59,14 @@ void *hs_cells(int64_t count);
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { FIRST_ITERATIONS = 4, LAST_ITERATIONS = 12 };
 extern const bool *hs_samples; /* by iteration; NULL if all are evaluated */
+extern int64_t hs_first, hs_last; /* iterations that are evaluated in any case */
 
 /* Whether an iteration is evaluated of loops along a dimension of arrays, of which all others may
  * be left out. It is the same for all of these loops, whatever their bounds are. */
 INLINE bool hs_taken(int64_t iteration, int64_t extent)
 {
-    return !hs_samples || iteration < FIRST_ITERATIONS || iteration >= extent - LAST_ITERATIONS
+    return !hs_samples || iteration < hs_first || iteration >= extent - hs_last
            || hs_samples[iteration];
 }
 

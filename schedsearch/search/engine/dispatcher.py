@@ -96,6 +96,11 @@ class Dispatcher:
         return bool(self._to_measure or running[BuildJob] or running[MeasureJob])
 
     @property
+    def normalising(self) -> bool:
+        """Whether the normal form is looked for."""
+        return self._running()[NormaliseJob] > 0
+
+    @property
     def free(self) -> int:
         """Workers that make no schedules."""
         busy = sum(isinstance(pending.job, Enumeration) for pending in self._pending.values())

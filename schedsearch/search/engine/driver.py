@@ -34,6 +34,13 @@ NORMAL_FORM_S = 2.0
 """It may take so many seconds of a short one."""
 OVERTIME_S = 3.0
 """The first candidate may be measured so late, rather than none at all."""
+OVERTIME = 0.4
+"""The same as a share of the budget: on a busy machine, everything takes longer."""
+
+
+def normal_form_s(left_s: float) -> float:
+    """Seconds that the way to the normal form may take, of those that there are to search."""
+    return max(left_s * NORMAL_FORM, min(left_s, NORMAL_FORM_S))
 
 
 def way_so_far(node: Node) -> Node:
@@ -82,7 +89,8 @@ class Search:
         self.foreign, self.first = deque(foreign), first
         self.phase = "searching"
         self.started = time.monotonic() if began is None else began
-        self.search_s = search_until(budget.seconds, closing_s, self.elapsed() - searched_s)
+        self.before_s = self.elapsed()
+        self.search_s = search_until(budget.seconds, closing_s, self.before_s - searched_s)
         self.closing_since: float | None = None
         self.interrupted = Event()
         self.ledger = Ledger(store, scope, run_id, self.elapsed)
@@ -96,8 +104,9 @@ class Search:
 
     @property
     def until_s(self) -> float:
-        """When the search ends: time is left to confirm the fastest, once there is one."""
-        return self.search_s if self._found else self.budget.seconds
+        """When the search ends: time is left to confirm the fastest, once there is one. If it took
+        long to begin, it ends later than the budget."""
+        return self.search_s if self._found else max(self.search_s, self.budget.seconds)
 
     @property
     def _found(self) -> bool:
@@ -126,6 +135,7 @@ class Search:
             self.confirmation.inspection,
             self.work.baseline.call_s * self.work.baseline.scale,
             ledger.shortened_from,
+            self.before_s,
         )
 
     # -- by itself ------------------------------------------------------------------
@@ -154,18 +164,22 @@ class Search:
             best = self.ledger.best_speedup
             search = replace(self.budget, seconds=self.until_s)
             stop = search.spent(self.elapsed(), self.work.measured, best)
-            if stop is not None and not (stop is Stop.TIME and self._first_is_near):
+            if stop is not None and not (stop is Stop.TIME and self._first_is_near()):
                 return stop
             self._fill(expanding=stop is None)
             if self.work.idle:
                 return Stop.EXHAUSTED
             self.work.wait(0.2)
 
-    @property
     def _first_is_near(self) -> bool:
-        """Whether the first candidate is being built or measured."""
-        soon = self.elapsed() < self.budget.seconds + OVERTIME_S
-        return not self._found and self.work.measuring and soon
+        """Whether the first candidate is being looked for, built or measured, or is built now."""
+        most_s = max(OVERTIME_S, OVERTIME * self.budget.seconds) if self.budget.seconds else 0.0
+        if self._found or self.elapsed() > self.until_s + most_s:
+            return False
+        if not (self.work.measuring or self.work.normalising):
+            for node in self.ledger.frontier.to_measure(1):
+                self.work.build(node.key)
+        return self.work.measuring or self.work.normalising
 
     def _follow_first(self, budget: Budget) -> None:
         """Replay and measure the schedules to begin with: the first of them even if the time to
@@ -185,7 +199,7 @@ class Search:
             return
         node = way_so_far(root)
         if not (node.expanding or self.ledger.made(node.key)):
-            self.work.normalise(node.key, max(left_s * NORMAL_FORM, min(left_s, NORMAL_FORM_S)))
+            self.work.normalise(node.key, normal_form_s(left_s))
 
     def _fill(self, expanding: bool) -> None:
         work, frontier = self.work, self.ledger.frontier

@@ -34,7 +34,8 @@ class Progress:
     end. Seconds are since the run began; it searches up to
     `search_s`, then races, shortens, confirms and inspects up to `budget_s`. `baseline_s`
     is seconds per call of the procedure as written, before the search. `shortened_from` is how
-    many rewrites the best had before it was shortened, 0 if it was not.
+    many rewrites the best had before it was shortened, 0 if it was not. The search began after
+    `before_s`.
     """
 
     phase: str
@@ -49,6 +50,7 @@ class Progress:
     inspection: Inspection | None = None
     baseline_s: float = 0.0
     shortened_from: int = 0
+    before_s: float = 0.0
 
     @property
     def best_ns(self) -> float | None:

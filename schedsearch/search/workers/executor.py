@@ -27,6 +27,7 @@ from typing import Protocol
 from schedsearch.evaluate.run.bench import Bench, Evaluation
 from schedsearch.search.setup.options import Options
 from schedsearch.search.setup.subject import Subject
+from schedsearch.search.workers.ahead import Ahead
 from schedsearch.search.workers.jobs import (
     BenchWorker,
     BuildJob,
@@ -167,7 +168,8 @@ class HandingOver:
     makes, for what is tuned by then; after `until` (`time.monotonic`) none start any more.
 
     Ray and its actors need both cores for four to five seconds. A candidate is expanded, built
-    and measured in one, if nothing else runs: so they start when the first one has been.
+    and measured in one, if nothing else runs: so they start when the first one has been. The job
+    that is done `ahead` of this is not done here.
     """
 
     def __init__(
@@ -175,8 +177,11 @@ class HandingOver:
         here: InlineExecutor,
         start: Callable[[WorkSpec], StartingExecutor],
         until: float = inf,
+        ahead: Ahead | None = None,
     ) -> None:
         self._here, self._start, self._until = here, start, until
+        self._ahead = ahead
+        self._awaited: tuple[int, Job] | None = None  # the job that is done ahead
         self._workers: StartingExecutor | None = None
         self._started = False
         self._tickets = 0
@@ -197,16 +202,26 @@ class HandingOver:
     def change(self, spec: WorkSpec, bench: Bench) -> None:
         self._bench = bench
         self._ours.clear()
+        self._awaited = None
         self._here.change(spec, bench)
         if self._workers is not None:
             self._workers.change(spec, bench)
 
     def submit(self, job: Job) -> int:
         self._tickets += 1
+        if self._ahead is not None and self._ahead.is_for(self._here.spec, job):
+            if self._ahead.begun:
+                self._awaited = self._tickets, job
+                return self._tickets
+            self._end_ahead()  # it is done sooner here
         self._ours[self._charge.submit(job)] = self._tickets
         return self._tickets
 
     def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
+        if self._awaited is not None:
+            found = self._from_ahead(0.0 if self._ours else timeout_s)
+            if found or not self._ours:
+                return found
         workers = self._workers
         if workers is not None and not self._started and workers.ready:
             waiting = [(self._ours[ticket], job) for ticket, job in self._here.take_back()]
@@ -214,16 +229,41 @@ class HandingOver:
             self._ours = {workers.submit(job): ticket for ticket, job in waiting}
         late = time.monotonic() > self._attached + START_AFTER_S and not self._here.measures
         done = self._charge.wait(timeout_s)
-        wanted = workers is None and time.monotonic() < self._until
+        wanted = workers is None and not self._awaited and time.monotonic() < self._until
         if wanted and (late or any(isinstance(r, Evaluation) for _, r in done)):
             self._workers = self._start(self._here.spec)
             self._workers.begin(self._bench)
         return [(self._ours.pop(ticket), result) for ticket, result in done]
 
+    def _from_ahead(self, timeout_s: float) -> list[tuple[int, Result]]:
+        assert self._awaited is not None
+        assert self._ahead is not None
+        ticket, job = self._awaited
+        found = self._ahead.result(timeout_s)
+        if found is None and not self._ahead.failed:
+            return []
+        self._awaited = None
+        self._end_ahead()
+        if found is not None:
+            return [(ticket, found)]
+        self._ours[self._charge.submit(job)] = ticket
+        return []
+
+    def _end_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
+        self._ahead = None
+
     def drop_expansions(self) -> list[int]:
-        return [self._ours.pop(ticket) for ticket in self._charge.drop_expansions()]
+        dropped = [self._ours.pop(ticket) for ticket in self._charge.drop_expansions()]
+        if self._awaited is not None:
+            dropped.append(self._awaited[0])
+            self._awaited = None
+            self._end_ahead()
+        return dropped
 
     def close(self) -> None:
+        self._end_ahead()
         self._here.close()
         if self._workers is not None:
             self._workers.close()
@@ -244,9 +284,14 @@ def spec_of(subject: Subject, transforms: Sequence[Transform]) -> WorkSpec:
     )
 
 
-def make_executor(options: Options, subject: Subject, transforms: Sequence[Transform]) -> Executor:
+def make_executor(
+    options: Options,
+    subject: Subject,
+    transforms: Sequence[Transform],
+    ahead: Ahead | None = None,
+) -> Executor:
     """Ray's own workers start in the background, once a candidate has been measured without them;
-    `attach` waits for those of a cluster that is joined."""
+    `attach` waits for those of a cluster that is joined. What is done `ahead` ends with them."""
     spec = spec_of(subject, transforms)
     if options.executor == "inline":
         return InlineExecutor(spec)
@@ -269,4 +314,4 @@ def make_executor(options: Options, subject: Subject, transforms: Sequence[Trans
 
         check_sendable(spec)
     until = time.monotonic() + SEARCHING * options.budget.seconds - 2 * STARTING_S
-    return HandingOver(InlineExecutor(spec), workers, until)
+    return HandingOver(InlineExecutor(spec), workers, until, ahead)

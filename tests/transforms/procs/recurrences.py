@@ -880,6 +880,16 @@ def no_gaps_of_other_costs(n: size, y: f64[n], x: f64[n], w: f64[n], e: f64):
 
 
 @proc
+def no_gap_after_the_one_before(n: size, y: f64[n], x: f64[n], e: f64, h: f64):
+    for j in seq(0, n):
+        t: f64
+        t = max_(e, x[j])
+        e = max_(e - 0.5, h - 1.5)
+        h = t
+        y[j] = h
+
+
+@proc
 def envelope(n: size, x: f32[n], y: f32[n], s: f32):
     for j in seq(0, n):
         s = max_(x[j], 0.75 * s)

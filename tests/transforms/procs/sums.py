@@ -154,6 +154,14 @@ def one_of_sums_and_an_extreme(n: size, m: size, C: f32[m, 4], x: f32[n + 2], y:
 
 
 @proc
+def one_of_both_halves(n: size, y: f32[n + 4], A: f32[n, 20], x: f32[20]):
+    for i in seq(0, n):
+        for j in seq(0, 20):
+            y[i + 4] += A[i, j] * x[j]
+            y[i] += A[i, j]
+
+
+@proc
 def one_of_three_types(n: size, s: f64, t: f32, u: i32, x: f32[n], y: i32[n]):
     for i in seq(0, n):
         s += x[i]

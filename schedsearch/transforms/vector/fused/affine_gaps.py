@@ -35,6 +35,10 @@ from schedsearch.transforms.vector.fused.snippets import Snippet, after, functio
 from schedsearch.transforms.vector.registers import set_name
 
 
+_MADE = -4
+"""The variable of what an iteration makes of a state; what it was before is another value."""
+
+
 @dataclass(frozen=True)
 class Gap:
     """An iteration makes the `extreme` of `read + extend` and `extreme(free, read) + begin` of a
@@ -72,9 +76,10 @@ def gap_of_two(read: q.Read, value: q.Expr, other: q.Read, whole: q.Expr) -> Gap
     """What an iteration makes of two states."""
     if not isinstance(whole, q.Extern):
         return None
-    whole = in_place_of(whole, value, read)
-    chosen = by_extreme(whole, read, read.type)
-    if chosen is None or other in reads(whole) or chosen.factor or _more(chosen):
+    made = q.Read(q.Var("made", _MADE), (), read.type)
+    whole = in_place_of(whole, value, made)
+    chosen = by_extreme(whole, made, read.type)
+    if chosen is None or {read, other} & {*reads(whole)} or chosen.factor or _more(chosen):
         return None
     assert chosen.free is not None
     last = q.Extern(f"{chosen.extreme}_", (chosen.free, read), read.type)

@@ -73,11 +73,15 @@ def totals_of_rows(
     for number, names in enumerate(groups.values()):
         (kind, *_), lanes, rows = sums[names[0]], c.fused.lanes, len(names)
         if fewest_rows(kind, lanes) <= rows <= lanes and rows & (rows - 1) == 0:
+            uid = int(names[0].split("_at")[0])
+            box = c.fused.operands[uid].box
+            adjacent = box == (*(1 for _ in box[1:]), rows)
+            if adjacent:  # a row may have several: y[i + 4] and y[i]
+                names.sort(key=_last_index)
             helper = c.need(totals(kind, lanes, rows), kind)
             registers = ", ".join(joined[name] for name in names)
             yield f"const {c.need(types(kind, rows))} total{number} = {helper}({registers});"
-            uid = int(names[0].split("_at")[0])
-            if c.fused.operands[uid].box == (*(1 for _ in c.fused.operands[uid].box[1:]), rows):
+            if adjacent:
                 yield f"*({set_name(kind, rows)}_u *)x{uid} += total{number};"
                 continue
             for row, name in enumerate(names):
@@ -85,6 +89,11 @@ def totals_of_rows(
             continue
         for name in names:
             yield f"{sums[name][1]} += {c.need(total(kind, lanes), kind)}({joined[name]});"
+
+
+def _last_index(name: str) -> int:
+    """Of an element that the lanes share, by the name of its register: `2_at0_4`."""
+    return int(name.rpartition("_")[2].removeprefix("at")) if "_" in name else 0
 
 
 def fewest_rows(kind: str, lanes: int) -> int:
