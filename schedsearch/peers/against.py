@@ -108,8 +108,8 @@ def compare(
     with ExitStack() as stack:
         own = stack.enter_context(Contender(ours, terms))
         expected = own.results()
-        if reason := not_comparable(expected):
-            return [PeerComparison(request, failure=reason) for request in requests]
+        if why := not_comparable(expected):
+            return [PeerComparison(request, failure=why) for request in requests]
         beside = {buf.name for buf in truncated(kernel.proc)}
         entered: dict[str, tuple[Peer, Entered, float]] = {}
         found: dict[str, PeerComparison] = {}
