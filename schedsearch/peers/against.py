@@ -24,7 +24,7 @@ from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import default_flags, find_compiler
 from schedsearch.evaluate.build.host import measuring_cores
 from schedsearch.evaluate.oracle.harness import context_fields
-from schedsearch.peers.agreement import differences, distance
+from schedsearch.peers.agreement import differences, distance, not_comparable
 from schedsearch.peers.array_text import NUMPY, TORCH, array_text
 from schedsearch.peers.arrays import Array
 from schedsearch.peers.arraywise import NotArraywise, arraywise
@@ -108,6 +108,8 @@ def compare(
     with ExitStack() as stack:
         own = stack.enter_context(Contender(ours, terms))
         expected = own.results()
+        if why := not_comparable(expected):
+            return [PeerComparison(request, failure=why) for request in requests]
         beside = {buf.name for buf in truncated(kernel.proc)}
         entered: dict[str, tuple[Peer, Entered, float]] = {}
         found: dict[str, PeerComparison] = {}

@@ -289,7 +289,7 @@ class _Maker:
             )
             sums = all(target and isinstance(stmt, q.Reduce) for _, _, stmt, target in own)
             if not apart and not sums:
-                return f"iterations of {var.name} depend on each other by {buf.name}"
+                return f"iterations of {var.name} may depend on each other by {buf.name}"
         return ""
 
     def place(self, idx: tuple[q.Affine, ...], var: q.Var) -> tuple[int, q.Affine] | None:

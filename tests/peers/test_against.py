@@ -56,6 +56,18 @@ def undirected(C, A, B):
 """
 
 
+INFINITE = """
+from __future__ import annotations
+from exo import proc
+
+
+@proc
+def infinite(y: f32[8], x: f32[8]):
+    for i in seq(0, 8):
+        y[i] = x[i] / (x[i] - x[i])
+"""
+
+
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
     return kernel_of(load_subject(MATMUL, None, {}, None), tmp_path_factory.mktemp("built"))
@@ -135,6 +147,15 @@ def test_who_cannot_compete_says_why_and_others_do(
     absent, present = against_json([bad, good])
     assert absent["ratio"] is None
     assert present["ratio"]["low"] <= present["ratio"]["value"]
+
+
+@pytest.mark.normal
+def test_infinities_of_the_procedure_are_not_laid_to_peers(tmp_path: Path) -> None:
+    source = tmp_path / "infinite.py"
+    source.write_text(INFINITE)
+    found = kernel_of(load_subject(source, None, {}, None), tmp_path)
+    failures = {each.failure for each in compare(found, ["numpy", "numba"], QUICK)}
+    assert failures == {"y: the procedure itself gives infinities or NaNs on the data used"}
 
 
 @pytest.mark.normal

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedsearch.peers.agreement import difference
+from schedsearch.peers.agreement import difference, not_comparable
 from schedsearch.peers.rounds import Plan, clock_of, ratio, seconds, time_interleaved
 
 
@@ -101,3 +101,11 @@ def test_integers_that_floats_are_truncated_to_may_be_beside_each_other_in_a_few
     assert difference(want, beside, truncated=True) is None
     assert difference(want, away, truncated=True) == "1 of 1000 differ"
     assert difference(want, everywhere, truncated=True) == "500 of 1000 differ"
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_infinities_and_nan_of_the_procedure_itself_are_no_difference_of_a_peer(value: Any) -> None:
+    finite = {"x": np.float32([1, 2]), "n": np.int32([1])}
+    assert not_comparable(finite) is None
+    says = not_comparable({**finite, "y": np.float64([1, value])})
+    assert says == "y: the procedure itself gives infinities or NaNs on the data used"
