@@ -34,7 +34,6 @@ from schedsearch.transforms.vector.fused.scans import below, bits, either, may_o
 from schedsearch.transforms.vector.fused.snippets import Snippet, after, function
 from schedsearch.transforms.vector.registers import set_name
 
-
 _MADE = -4
 """The variable of what an iteration makes of a state; what it was before is another value."""
 
