@@ -12,10 +12,12 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC, Target
+from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
+from transforms import native
 from transforms.differing import differing
 from transforms.helpers import TARGET, Procedures, arguments, runs_here
 from transforms.interpret import interpret
@@ -53,6 +55,30 @@ def test_every_form_keeps_the_meaning(name: str, target: Target, tmp_path: Path)
         assert any(isinstance(stmt, q.Call) for stmt in q.walk(mirror(procedure).body))
     codes = [generate_c(procedure) for procedure in vectorised]
     assert not differing(meaning, codes, ["-O1"], tmp_path, [{"n": n} for n in SIZES], 1e-5)
+
+
+@pytest.mark.normal
+def test_loops_begin_anywhere_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to the first aligned register, from every element of a line on; in short loops also."""
+    names = [name for name in NAMES if any("aligned" in dict(r.args) for r in _wide(name))][:8]
+    originals = [PROCEDURES[name] for name in names]
+    rewrites = [next(r for r in _wide(name) if "aligned" in dict(r.args)) for name in names]
+    pairs = zip(originals, rewrites, strict=True)
+    codes = [generate_c(apply(each, mirror(each), rewrite)) for each, rewrite in pairs]
+    assert len(codes) > 4
+    library = Library(codes, tmp_path)
+    for padding in range(61, 61 + 16):
+        monkeypatch.setattr(native, "PADDING", padding)
+        for number, original in enumerate(originals):
+            for n in (1, 2, 9, 37):
+                found, wanted = (arguments(mirror(original), {"n": n}, 5) for _ in range(2))
+                library.call(number, mirror(original), found)
+                interpret(mirror(original), wanted)
+                assert all(map(np.allclose, found, wanted)), (names[number], n, padding)
+
+
+def _wide(name: str) -> list[Rewrite]:
+    return list(VECTORISE.rewrites(mirror(PROCEDURES[name]), WIDE))
 
 
 @pytest.mark.parametrize("name", sorted(n for n in PROCEDURES if n.startswith("no_")))
