@@ -35,6 +35,7 @@ _Noreturn void hs_out_of_bounds(const char *name, int dim, int64_t index, int64_
     longjmp(outside, 1);
 }
 const bool *hs_samples;
+int64_t hs_first, hs_last;
 bool hs_jumped;
 void hs_initial(struct cell *cell, const struct hs_arg *arg, size_t flat) {}
 void *hs_cells(int64_t count) { return calloc((size_t)count + 1, sizeof(struct cell)); }

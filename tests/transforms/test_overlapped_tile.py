@@ -25,7 +25,7 @@ from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, Procedures, arguments
 from transforms.interpret import interpret
 
-PROCEDURES = ChainMap(Procedures("stages"), Procedures("overlaps"))
+PROCEDURES = ChainMap(Procedures("overlaps"), Procedures("stages"))
 
 Tiles = list[tuple[str, int, int]]
 """Buffer, dimension and tile of rewrites one after the other."""
