@@ -115,7 +115,7 @@ def live(setup: Setup, tell: Connection) -> None:
     vars(baseline).update({"roof_of": roof_of})
     vars(turns).update(slot_file=own_slot, common_file=own_common)
     # Few candidates: they would be through in this process before workers are there to be killed.
-    vars(executor).update(HandingOver=lambda here, start, _: start(here.spec))
+    vars(executor).update(HandingOver=lambda here, start, *_: start(here.spec))
     options = Options(
         file=KERNEL,
         proc=None,
