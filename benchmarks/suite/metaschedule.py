@@ -38,9 +38,8 @@ def metaschedule(
     """Let MetaSchedule tune each kernel for some time; what it has measured by then is kept.
 
     Needs apache-tvm==0.27.0.post1, apache-tvm-ffi==0.1.14.post1, xgboost, cloudpickle, psutil and
-    tornado, here and in the environment of --python. Where PyTorch is installed too, TVM imports
-    it, and starts so slowly (50 s) that builds take longer than MetaSchedule waits: take another
-    environment.
+    tornado, here and in the environment of --python. Where PyTorch is installed too, each
+    of MetaSchedule's processes takes 50 s to start: take another environment.
 
     Example: [bold]python -m benchmarks.suite.metaschedule --python tvm/bin/python[/], then
     [bold]python -m benchmarks.suite run --only tvm[/]

@@ -55,18 +55,6 @@ def nearest(M: size, N: size, m: f32[M], A: f32[M, N], x: f32[N]):
 
 
 @proc
-def halves(n: size, y: f32[n], x: f32[n]):
-    for i in seq(0, n):
-        y[i] = 0.5 * x[i]
-
-
-@proc
-def large_halves(n: size, y: f64[n], x: f64[n]):
-    for i in seq(0, n):
-        y[i] = 0.5 * x[i]
-
-
-@proc
 def largest(m: f32[1], x: f32[1024]):
     for i in seq(0, 1024):
         m[0] = fmaxf(m[0], x[i])

@@ -105,12 +105,12 @@ def test_tails_of_an_instruction_that_no_call_runs_are_not_missed(
 
 
 @pytest.mark.normal
-@pytest.mark.parametrize("name", ["halves", "large_halves"])
+@pytest.mark.parametrize("name", ["axpy", "mixed_precision"])
 def test_iterations_before_the_first_aligned_register_are_run(
     name: str, builder: Builder, tmp_path: Path
 ) -> None:
     """Arrays lie at several distances from a cache line."""
-    procedure = getattr(procs, name)
+    procedure = source("elementwise").procs[name]
     proc, own = mirror(procedure), procs.generate(procedure)
     bench = prepare(proc, own, bind(proc, {"n": 1000}), builder, tmp_path)
     reacher = Reacher(proc, bind(proc, {"n": 1000}), lambda _: True, lambda _: True)

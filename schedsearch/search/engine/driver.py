@@ -164,15 +164,16 @@ class Search:
             best = self.ledger.best_speedup
             search = replace(self.budget, seconds=self.until_s)
             stop = search.spent(self.elapsed(), self.work.measured, best)
-            if stop is not None and not (stop is Stop.TIME and self._first_is_near()):
+            if stop is not None and not (stop is Stop.TIME and self._pursues_first()):
                 return stop
             self._fill(expanding=stop is None)
             if self.work.idle:
                 return Stop.EXHAUSTED
             self.work.wait(0.2)
 
-    def _first_is_near(self) -> bool:
-        """Whether the first candidate is being looked for, built or measured, or is built now."""
+    def _pursues_first(self) -> bool:
+        """See to it that a first candidate is built and measured all the same. False if there is
+        one, nothing to make one of, or no time left even so."""
         most_s = max(OVERTIME_S, OVERTIME * self.budget.seconds) if self.budget.seconds else 0.0
         if self._found or self.elapsed() > self.until_s + most_s:
             return False

@@ -3,8 +3,8 @@ verified. What is at its end is compiled there, too, so that building it finds t
 
 That process is off the cores that kernels are timed on, and it stands still while the procedure as
 written is timed (`paused`); its compiler, which would stay if both died then, is ended and begins
-again. Like Ray's workers it loads the user's file. If
-anything goes wrong in it, the job is done as if it had never been there.
+again. Like Ray's workers it loads the user's file. If anything goes wrong in it, the job is done as
+if it had never been there.
 """
 
 from __future__ import annotations
