@@ -102,7 +102,8 @@ def measure(
                 entered[AGAIN] = Entered(again, found.ran, {})
         if BASELINE not in entered:
             raise UserError(f"{case.name} as written {(absent | wrong)[BASELINE]}")
-        samples = time_interleaved({n: each.contender for n, each in entered.items()}, plan)
+        sampled = {n: each.contender for n, each in entered.items()}
+        samples = time_interleaved(sampled, plan, threads=threads)
     roof = roof.highest(_roof(subject))
     ours = tuned[OURS]
     best = ours.candidate if ours else None

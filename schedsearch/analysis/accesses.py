@@ -89,6 +89,25 @@ def written_buffers(body: tuple[q.Stmt, ...]) -> frozenset[q.Var]:
     return frozenset(found)
 
 
+def writes_all(proc: q.Proc, arg: q.Arg) -> bool:
+    """Whether an inlined `proc` is seen to assign each element of an array: in loops over just its
+    dimensions, one for each."""
+    return any(
+        access.buf == arg.var
+        and access.writes
+        and not access.conditions
+        and len(access.loops) == len(access.idx) == len(arg.shape or ())
+        and {index.as_var for index in access.idx} == {loop.iter for loop in access.loops}
+        and all(_covers(access, extent, dim) for dim, extent in enumerate(arg.shape or ()))
+        for access in placed(proc.body)
+    )
+
+
+def _covers(access: Access, extent: q.Affine, dim: int) -> bool:
+    (loop,) = (loop for loop in access.loops if loop.iter == access.idx[dim].as_var)
+    return loop.lo == q.as_affine(0) and loop.hi == extent
+
+
 def read_buffers(body: tuple[q.Stmt, ...]) -> frozenset[q.Var]:
     """Buffers of an inlined procedure whose contents matter: read, or reduced into."""
     return frozenset(access.buf for access in placed(body) if not access.writes)

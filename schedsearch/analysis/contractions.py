@@ -56,6 +56,13 @@ class Order:
     steps: tuple[Step, ...]
 
 
+def operations_of(steps: Iterable[Step], extents: Mapping[q.Var, int]) -> int:
+    """In loops of these lengths. The last multiplication and the addition are one."""
+    return sum(
+        prod(extents[each] for each in step.loops) * max(1, step.multiplications) for step in steps
+    )
+
+
 def with_bounds(used: frozenset[q.Var], loops: Iterable[q.For]) -> Loops:
     """The loops that a factor depends on which reads `used`, and those that the ends of these
     depend on. `loops`: the innermost first."""
@@ -126,11 +133,7 @@ class _Search:
         self.fewest = cache(self._fewest)
 
     def operations(self, steps: tuple[Step, ...]) -> int:
-        """The last multiplication and the addition are one."""
-        return sum(
-            prod(self.extents[each] for each in step.loops) * max(1, step.multiplications)
-            for step in steps
-        )
+        return operations_of(steps, self.extents)
 
     def _fewest(self, factors: tuple[Loops, ...], loops: Loops, summed: Loops) -> tuple[Step, ...]:
         """The steps of a product in `loops`. Sums over none but those `summed` are taken first."""

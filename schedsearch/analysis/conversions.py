@@ -23,7 +23,7 @@ from operator import add, floordiv, mul, sub
 from schedsearch.analysis.accesses import touched
 from schedsearch.analysis.walkers import next_path, rest_of_block
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import INTEGERS, PLAIN
+from schedsearch.core.element_types import INTEGERS, PLAIN, known_type
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.functions import FUNCTIONS
 
@@ -48,7 +48,7 @@ def promoted(kind: str) -> str:
 
 def value_type(expr: q.Expr, stored: str) -> str | None:
     """The type of an expression that is stored as `stored`; None if it mixes types."""
-    kinds = _types(expr) or {_known(stored)}
+    kinds = _types(expr) or {known_type(stored)}
     return kinds.pop() if len(kinds) == 1 else None
 
 
@@ -64,7 +64,7 @@ def moved(proc: q.Proc, operator: str, path: q.Path, routes: tuple[Route, ...]) 
             if isinstance(after, q.Reduce) and not mergeable(stmt, after):
                 return f"both values are converted to {stmt.type} before they are added"
         case "split_write" if isinstance(stmt, Store):
-            if value_type(stmt.rhs, stmt.type) != _known(stmt.type) or stmt.type == "f16":
+            if value_type(stmt.rhs, stmt.type) != known_type(stmt.type) or stmt.type == "f16":
                 return f"the sum is converted to {stmt.type} when it is stored"
         case "inline_assign" if isinstance(stmt, q.Assign):
             if conversion_lost(stmt, rest_of_block(proc, path)):
@@ -82,7 +82,7 @@ def converting_store(proc: q.Proc, buf: q.Var) -> Store | None:
             for stmt in q.walk(proc.body)
             if isinstance(stmt, Store)
             and stmt.buf == buf
-            and value_type(stmt.rhs, stmt.type) != _known(stmt.type)
+            and value_type(stmt.rhs, stmt.type) != known_type(stmt.type)
         ),
         None,
     )
@@ -117,7 +117,7 @@ def without_precision(proc: q.Proc) -> str | None:
 def mergeable(first: Store, second: q.Reduce) -> bool:
     """Whether adding before storing gives what `first` and then `second` store."""
     one, other = value_type(first.rhs, first.type), value_type(second.rhs, second.type)
-    stored = _known(first.type)
+    stored = known_type(first.type)
     return one == other and ({one, stored} <= INTEGERS.keys() or one == stored != "f16")
 
 
@@ -136,8 +136,8 @@ def _inlinable(value: q.Assign, user: q.Stmt) -> bool:
         return False
     kind, stored, wanted = (
         value_type(value.rhs, value.type),
-        _known(value.type),
-        _known(user.type),
+        known_type(value.type),
+        known_type(user.type),
     )
     if isinstance(user.rhs, q.Read) and wanted == stored:  # what is stored next converts it
         return isinstance(user, q.Assign) or kind != stored or stored != "f16"
@@ -150,7 +150,7 @@ def _bound(rhs: q.Expr, route: Route) -> str | None:
     part = _part(rhs, route)
     if isinstance(part, q.Read):
         return None
-    if isinstance(part, q.Affine) or _types(part) != {_known(part.type)} & PLAIN:
+    if isinstance(part, q.Affine) or _types(part) != {known_type(part.type)} & PLAIN:
         return "a part of the expression would be converted where it is stored"
     return None
 
@@ -176,7 +176,7 @@ def mismatch(call: q.Call) -> str | None:
         if (
             isinstance(given, q.Read | q.Window)
             and arg.type not in q.CONTROL_TYPES
-            and _known(given.type) != _known(arg.type)
+            and known_type(given.type) != known_type(arg.type)
         ):
             return f"{call.proc.name} wants {arg.type} as {arg.var.name}, not {given.type}"
     return None
@@ -214,7 +214,7 @@ def folds_constants(proc: q.Proc) -> bool:
 
 def _exact_up_to(stmt: Store | q.WriteConfig) -> int:
     """A bound of the whole numbers that are exact in the types of what is computed."""
-    kinds = _types(stmt.rhs) or ({_known(stmt.type)} if isinstance(stmt, Store) else set())
+    kinds = _types(stmt.rhs) or ({known_type(stmt.type)} if isinstance(stmt, Store) else set())
     if kinds and kinds <= {"f32", "f64"}:
         return 2**24
     return 127  # also in f16 and in the narrowest integers
@@ -254,12 +254,7 @@ def _constant(expr: q.Expr) -> bool:
 
 def _types(expr: q.Expr) -> set[str]:
     return {
-        _known(node.type)
+        known_type(node.type)
         for node in q.walk_expr(expr)
         if isinstance(node, q.Read | q.ReadConfig) and node.type != "bool"
     }
-
-
-def _known(kind: str) -> str:
-    """`R` is f32 to Exo."""
-    return "f32" if kind == "R" else kind

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from schedsearch.analysis.accesses import reads
-from schedsearch.analysis.contractions import LONG, Order, best_order
+from schedsearch.analysis.contractions import LONG, Order, best_order, operations_of
 from schedsearch.core import ast as q
 
 GAIN = 0.5
@@ -88,12 +88,8 @@ def _order(
     order = best_order(depends, others, extents) if others else None
     if order is None or taps.iter in order.first.kept or rows.iter not in order.first.kept:
         return None
-    operations = sum(
-        prod(extents[each] for each in step.loops) * max(1, step.multiplications)
-        for step in order.steps
-    )
     at_once = prod(extents.values()) * max(1, len(factors) - 1)
-    return order if operations <= GAIN * at_once else None
+    return order if operations_of(order.steps, extents) <= GAIN * at_once else None
 
 
 def _of_part(factor: q.Expr, rows: q.Var, taps: q.Var, step: int) -> frozenset[q.Var]:

@@ -32,7 +32,6 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "ray_address": partial(optional, given_text),
     "seed": given_integer,
     "specialize": given_flag,
-    "static_buffers": given_flag,
     "store": given_place,
     "strategy": lambda _, given: given,
     "target": lambda option, given: None if given is None else str(given_place(option, given)),

@@ -66,7 +66,7 @@ class Candidate(Schedule):
 
     @property
     def speedup(self) -> Estimate | None:
-        """Over the unscheduled procedure."""
+        """Over the procedure as written."""
         return self.measurement.speedup if self.measurement else None
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from schedsearch.api.tree import Strings
+from schedsearch.api.tree import Strings, short
 from schedsearch.core.errors import CodegenError, ReplayError, RewriteError, UserError
 from schedsearch.core.outline import outline
 from schedsearch.core.records import Measurement
@@ -135,11 +135,7 @@ def samples(timed: Measurement) -> dict[str, Any]:
     return {
         "said": f"{timed.kind}, {rounds} with samples of {calls}",
         "host": ", ".join(f"{name} {value}" for name, value in timed.host),
-        "ratios": [_short(each.speedup) for each in timed.rounds],
-        "own_ns": [_short(ns) for each in timed.rounds for ns in each.candidate_ns],
-        "reference_ns": [_short(ns) for each in timed.rounds for ns in each.reference_ns],
+        "ratios": [short(each.speedup) for each in timed.rounds],
+        "own_ns": [short(ns) for each in timed.rounds for ns in each.candidate_ns],
+        "reference_ns": [short(ns) for each in timed.rounds for ns in each.reference_ns],
     }
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.4g}")

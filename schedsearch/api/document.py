@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from schedsearch import __version__
 from schedsearch.api.codes import kept_details
-from schedsearch.api.tree import tree_data
+from schedsearch.api.tree import short, tree_data
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import PeerComparison, RunStatus, TimingKind
@@ -187,7 +187,7 @@ def _curve(about: Search) -> dict[str, list[Any]]:
         "run": [each.run_id for each in timed],
         "seconds": [round((each.at - began[each.run_id]).total_seconds(), 2) for each in timed],
         "candidate": [each.candidate_id for each in timed],
-        "speedup": [float(f"{each.speedup:.4g}") for each in timed],
+        "speedup": [short(each.speedup) for each in timed],
     }
 
 

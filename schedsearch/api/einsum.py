@@ -145,7 +145,8 @@ def _choose(subscripts: str, arrays: Sequence[Any], backend: Backend) -> Chosen:
 
 def _may_win(subscripts: str, arrays: Sequence[Any], of: Equations) -> bool:
     """Whether compiled code is worth a try: long loops are, if it has a schedule."""
-    lengths = lengths_of(parsed(subscripts, tuple(each.ndim for each in arrays)), arrays)
+    shapes = [each.shape for each in arrays]
+    lengths = lengths_of(parsed(subscripts, tuple(map(len, shapes))), shapes)
     rounds = sum(prod(lengths[name] for name in each.indices) for each in of.meant)
     return rounds <= MOST_ROUNDS or (einsum.explain(subscripts, *arrays).choice.offer is not None)
 

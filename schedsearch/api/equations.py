@@ -205,8 +205,8 @@ def program(
 ) -> Program:
     """Equations as a function on arrays: `C[i,j] = A[i,k] * B[k,j]`, one a line; a path is that of
     a file of them. Indices on the right alone are summed, term by term; `max=`, `min=` and `prod=`
-    project by that. `types` are types of arrays by name (f32, f64, i8, ui8, ui16, i32), `default`
-    is that of others. Raises UserError for what is refused, with line and column.
+    project by that. `types` are types of arrays by name (f16, f32, f64, i8, ui8, ui16, i32),
+    `default` is that of others. Raises UserError for what is refused, with line and column.
     """
     if not isinstance(text, str | Path):
         raise UserError(f"equations are a text, or the path of a file, not {type(text).__name__}")

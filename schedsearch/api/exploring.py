@@ -207,11 +207,11 @@ class Explored:
         return replace(self, trace=self._stepper.original(found).record.trace, previous=self)
 
     def undo(self) -> Explored:
-        """The schedule that this one was reached from; the unscheduled procedure returns itself."""
+        """The schedule that this one was reached from; the procedure as written returns itself."""
         return self.previous or self
 
     def measure(self) -> Measurement:
-        """Verify it, and time it against the unscheduled procedure as a search confirms its
+        """Verify it, and time it against the procedure as written, as a search confirms its
         best; once more if it was measured before. Waits while others measure on this machine.
         Raises UserError if it cannot be built, or computes something else."""
         return self._stepper.measure(self.trace)
@@ -266,7 +266,7 @@ class Exploration(Closeable):
 
     @property
     def root(self) -> Explored:
-        """The unscheduled procedure."""
+        """The procedure as written."""
         return Explored(Trace(), None, _stepper=self._stepper)
 
     def at(self, trace: Trace) -> Explored:
@@ -295,7 +295,6 @@ def explore(
     store: str | Path = Options.store,
     specialize: bool = False,
     transforms: str | Sequence[str] | None = None,
-    static_buffers: bool = False,
     cc: str | None = None,
     target: str | Path | None = None,
     fp: str | None = None,
@@ -321,7 +320,6 @@ def explore(
         fp=fp,
         instructions=instructions,
         transforms=transforms,
-        static_buffers=static_buffers,
         threads=threads,
         specialize=specialize,
         warm_start=False,

@@ -55,7 +55,7 @@ class Frames(Closeable):
     @property
     def scopes(self) -> pd.DataFrame:
         """One row per procedure and target: runs, candidates, how many of them were verified and
-        timed, the best speed-up over the unscheduled procedure and the id that has it."""
+        timed, the best speed-up over the procedure as written and the id that has it."""
         rows = []
         for scope in self._store.scopes():
             counts = self._store.outcomes(scope)
@@ -82,7 +82,7 @@ class Frames(Closeable):
     def candidates(self) -> pd.DataFrame:
         """One row per candidate, by id, the rejected ones too: its last rewrite, its outcome
         (`not_measured`: legal so far) and why, its identities, and its speed-up over the
-        unscheduled procedure with interval; `candidate_ns` is nanoseconds per call, `predicted`
+        procedure as written with interval; `candidate_ns` is nanoseconds per call, `predicted`
         the log speed-up over its parent that the cost estimate promised."""
         return _candidates(_of_scopes(self._store, self._store.candidate_table, "id"))
 
@@ -136,7 +136,7 @@ def children(store: Store, parent: StoredCandidate) -> pd.DataFrame:
 
 def history(store: Store, scope: Scope, run_id: int) -> pd.DataFrame:
     """One row per timing of a verified candidate in one run, the oldest first: `seconds` since
-    the run began, the speed-up over the unscheduled procedure, the best until then, and
+    the run began, the speed-up over the procedure as written, the best until then, and
     nanoseconds per call."""
     [run] = [each for each in store.runs(scope) if each.id == run_id]
     timings = [timed for timed in store.timeline(scope) if timed.run_id == run_id]

@@ -157,15 +157,31 @@ class Jitted:
             frozen = self._frozen.get(key, ())
             numbers = tuple(_number(values, name, axis) for name, axis in frozen)
             found = self._known.get((key, numbers))
-            if found is not None and not found.traced.around.changed():
+            if found is None or found.traced.around.changed():
+                try:
+                    found = self._made(values, dict(zip(frozen, numbers, strict=True)))
+                except _AgainError as again:
+                    self._frozen[key] = (*frozen, *again.places)
+                    continue
+                self._known[key, numbers] = found
+            if found.fits(values) or not (more := self._as_numbers(found, values, frozen)):
                 return found
-            try:
-                made = self._made(values, dict(zip(frozen, numbers, strict=True)))
-            except _AgainError as again:
-                self._frozen[key] = (*frozen, *again.places)
-                continue
-            self._known[key, numbers] = made
-            return made
+            self._frozen[key] = (*frozen, *more)
+
+    def _as_numbers(
+        self, made: _Specialised, values: dict[str, Any], frozen: tuple[tuple[str, int | None], ...]
+    ) -> tuple[tuple[str, int | None], ...]:
+        """Sizes that have to be numbers for what these arguments contradict, such as `x[:100]` of a
+        shorter array. None, if there would be no kernel either."""
+        again = tuple(each for each in made.places.values() if each not in frozen)
+        if any(name not in values for name, _ in again):
+            return ()
+        numbers = {each: _number(values, *each) for each in (*frozen, *again)}
+        try:
+            self._made(values, numbers)
+        except (UserError, _AgainError):
+            return ()
+        return again
 
     def _made(
         self, values: dict[str, Any], frozen: Mapping[tuple[str, int | None], int]
@@ -354,6 +370,16 @@ class _Specialised:
         told = {n.as_var for each in parameters if isinstance(each, g.Array) for n in each.shape}
         pairs = zip(self.lowered.parameters, parameters, strict=True)
         return tuple((n, p) for n, p in pairs if isinstance(p, q.Var) and p not in told)
+
+    def fits(self, values: dict[str, Any]) -> bool:
+        """Whether sizes are such as it requires, as far as these arguments tell them."""
+        if any(name not in values for name, _ in self.places.values()):
+            return True
+        sizes = {var: _number(values, *place) for var, place in self.places.items()}
+        try:
+            return tuple(sizes.values()) in self.results or bool([self._results(sizes)])
+        except ValueError:
+            return False
 
     def call(self, values: dict[str, Any]) -> Any:
         arrays, sizes, results = self._arguments(values)

@@ -8,7 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from schedsearch.core.given import given_path
 from schedsearch.core.records import Outcome
+from schedsearch.core.text_file import write_text
 from schedsearch.store.views import Table
 
 HEIGHT = 900
@@ -27,7 +29,7 @@ class TreeView:
 
     def save(self, path: str | Path) -> None:
         """Write it as one HTML file. Raises UserError if it cannot be written."""
-        Path(path).write_text(self.page, encoding="utf-8")
+        write_text(given_path("path=", path), self.page)
 
     def __repr__(self) -> str:
         return f"{self.title}; shown by notebooks, and by a browser: .save(FILE)"
@@ -73,11 +75,11 @@ def tree_data(table: Table) -> dict[str, Any]:
         "outcome": [text(said(row["outcome"], row["duplicate_level"])) for row in rows],
         "message": [text(row["message"]) for row in rows],
         "kind": [text(row["kind"] or "") for row in rows],
-        "speedup": [_short(row["speedup"]) for row in rows],
-        "low": [_short(row["low"]) for row in rows],
-        "high": [_short(row["high"]) for row in rows],
-        "ns": [_short(row["candidate_ns"]) for row in rows],
-        "predicted": [_short(row["predicted"]) for row in rows],
+        "speedup": [short(row["speedup"]) for row in rows],
+        "low": [short(row["low"]) for row in rows],
+        "high": [short(row["high"]) for row in rows],
+        "ns": [short(row["candidate_ns"]) for row in rows],
+        "predicted": [short(row["predicted"]) for row in rows],
         "best": best,
         "strings": list(text.known),
     }
@@ -91,5 +93,6 @@ def said(outcome: Outcome | None, duplicate_level: str | None) -> str:
     return outcome.value.replace("_", " ") + level
 
 
-def _short(value: float | None) -> float | None:
+def short(value: float | None) -> float | None:
+    """With four digits."""
     return None if value is None else float(f"{value:.4g}")

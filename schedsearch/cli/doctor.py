@@ -29,7 +29,7 @@ from schedsearch.evaluate.build.openmp import with_openmp
 from schedsearch.evaluate.roof.peak import Limits, measure_limits
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.present import format as fmt
-from schedsearch.search.setup.subject import Subject, bench_of, cache_dir, load_subject
+from schedsearch.search.setup.subject import Subject, bench_of, load_subject
 from schedsearch.search.setup.targets import read_target, resolve_target, runs_here
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.transforms.vector.instruction_sets import find
@@ -127,7 +127,7 @@ def _openmp(target: Target) -> dict[str, Any]:
     if not runs_here(target.isa):
         return {"compilers": [], "why_not": "not tried"}
     try:
-        able = with_openmp(target, cache_dir() / "artifacts")
+        able = with_openmp(target)
     except UserError as error:
         said, *because = str(error).splitlines()
         return {"compilers": [], "why_not": f"no: {because[0] if because else said}"}

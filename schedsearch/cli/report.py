@@ -48,7 +48,7 @@ def _beside(other: Counterpart) -> str:
     measured = other.measurement
     return (
         f"{kind}, an earlier run: {fmt.duration(measured.candidate_ns * 1e-9)}, "
-        f"{fmt.speedup(measured.speedup)} the speed of that procedure unscheduled; candidate "
+        f"{fmt.speedup(measured.speedup)} the speed of that procedure as written; candidate "
         f"{other.candidate_id}, run of {other.when:%Y-%m-%d %H:%M} UTC, "
         "not interleaved with this one."
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +44,7 @@ from schedsearch.cli.telling import say, told
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.text_file import write_text
 from schedsearch.evaluate.run.timing import Cache
-from schedsearch.frontends.files import lowered_from, replacement_for
+from schedsearch.frontends.files import AsWritten, as_written, lowered_from
 from schedsearch.frontends.lowered import Lowered
 from schedsearch.peers.against import parse_against
 from schedsearch.present.against import against_json
@@ -95,15 +94,6 @@ def run(
     target: TargetOption = None,
     fp: FpOption = None,
     instructions: InstructionsOption = None,
-    static_buffers: Annotated[
-        bool,
-        typer.Option(
-            "--static-buffers",
-            help="Allow temporaries in static memory. Only one thread at a time may call such a "
-            "kernel.",
-            rich_help_panel=KERNEL,
-        ),
-    ] = False,
     budget: Annotated[
         str,
         typer.Option(
@@ -208,6 +198,7 @@ def run(
     Example: [bold]schedsearch run matmul.py --budget 2m[/]
     """
     made = lowered_from(file, proc, define or (), include or ())
+    theirs = as_written(file, proc, define or (), include or ()) if made else None
     source, only = source_of(made) if made else source_of(file, proc)
     options = Options(
         file=source,
@@ -224,7 +215,6 @@ def run(
         workers=workers,
         seed=seed,
         transforms=parse_names(transforms),
-        static_buffers=static_buffers,
         threads=threads,
         specialize=specialize,
         warm_start=warm_start,
@@ -243,8 +233,7 @@ def run(
         view.stop()
         written, code = _write(result, out) if result.best or result.gainless else (Written(), None)
         if code and made and written.paths and not result.setting.subject.workload.specialized:
-            own = replacement_for(file, made, proc, define or (), include or ())
-            written = _with_replacement(written, made, own) if own else written
+            written = _with_replacement(written, made, theirs) if theirs else written
         asked = requests if code and result.stop is not Stop.INTERRUPTED else ()
         console = Console(highlight=False)
         if not json_:
@@ -252,8 +241,11 @@ def run(
         others = []
         if code and asked:
             subject = result.setting.subject
+            text = ""
+            if made and theirs:
+                text = theirs.exported(made, subject.workload.function, subject.workload.fixed)
             with told() as tell:
-                others = compare_with_peers(subject, code, asked, tell)
+                others = compare_with_peers(subject, code, asked, tell, text)
         if json_:
             found = as_json(result, written) | {"against": against_json(others)}
             print(json.dumps(found, indent=2))
@@ -278,11 +270,9 @@ def _write(result: Result, out: Path) -> tuple[Written, GeneratedC]:
     return Written(files.paths, files.caveats, sentence), files.code
 
 
-def _with_replacement(
-    written: Written, made: Lowered, replacement: Callable[[str], str]
-) -> Written:
+def _with_replacement(written: Written, made: Lowered, theirs: AsWritten) -> Written:
     """The same, and a file that takes the place of the user's."""
     [source] = [path for path in written.paths if path.suffix == ".c"]
     place = source.with_name(f"{made.name}.replacement.c")
-    write_text(place, replacement(source.name))
+    write_text(place, theirs.replacement(made, source.name))
     return replace(written, paths=(*written.paths, place))

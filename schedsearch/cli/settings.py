@@ -13,7 +13,7 @@ from schedsearch.core.suggest import unknown
 FILE = "pyproject.toml"
 
 _OF_STORES = (
-    *("run", "tune", "watch", "list", "best", "show", "explain", "compare", "report"),
+    *("run", "tune", "watch", "ui", "list", "best", "show", "explain", "compare", "report"),
     *("replay", "export", "pin", "check", "merge"),
 )
 _SEARCHES = ("run", "tune")

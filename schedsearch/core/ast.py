@@ -65,10 +65,11 @@ class StrideOf:
 
 @dataclass(frozen=True, slots=True)
 class ConfigField:
-    """A configuration field read as a control value."""
+    """A configuration field read as a control value, of type `kind`."""
 
     config: str
-    field: str
+    kind: str = field(default="size", compare=False, kw_only=True)
+    field: str  # from here on no function of that name
 
 
 Leaf = Var | StrideOf | ConfigField
@@ -305,8 +306,6 @@ class WriteConfig(_Stmt):
 @dataclass(frozen=True)
 class Pass(_Stmt):
     """Does nothing."""
-
-    pass
 
 
 @dataclass(frozen=True)
@@ -581,7 +580,7 @@ def free_vars(stmt: Stmt) -> frozenset[Var]:
     found = set(_own_vars(stmt))
     for block in blocks(stmt):
         found.update(*map(free_vars, block))
-        found -= {var for inner in block if (var := binds(inner))}
+        found -= bound_in(block)
     if isinstance(stmt, For):
         found.discard(stmt.iter)
     return frozenset(found)
@@ -596,6 +595,11 @@ def binds(stmt: Stmt) -> Var | None:
             return stmt.name
         case _:
             return None
+
+
+def bound_in(block: tuple[Stmt, ...]) -> set[Var]:
+    """The variables that statements of a block bind for those after them."""
+    return {var for stmt in block if (var := binds(stmt))}
 
 
 @per_node
@@ -639,3 +643,20 @@ def substituted(value: Affine, leaf: Callable[[Leaf], Affine]) -> Affine:
                 part = leaf(atom)
         total = total + part.scaled(coefficient)
     return total
+
+
+def with_reads(expr: Expr, value: Callable[[Read], Expr]) -> Expr:
+    """An expression with what `value` gives in the place of what it reads."""
+    match expr:
+        case Read():
+            return value(expr)
+        case USub():
+            return USub(with_reads(expr.arg, value), expr.type)
+        case BinOp():
+            lhs, rhs = with_reads(expr.lhs, value), with_reads(expr.rhs, value)
+            return BinOp(expr.op, lhs, rhs, expr.type)
+        case Extern():
+            args = tuple(with_reads(arg, value) for arg in expr.args)
+            return Extern(expr.name, args, expr.type)
+        case _:
+            return expr

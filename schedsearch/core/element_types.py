@@ -50,3 +50,8 @@ PLAIN = frozenset(name for name, each in ELEMENT_TYPES.items() if each.plain)
 
 VECTORS = frozenset(name for name, each in ELEMENT_TYPES.items() if each.x86)
 """Types that there is vector code for."""
+
+
+def known_type(name: str) -> str:
+    """`f32` for `R`, which Exo and its C take for that."""
+    return "f32" if name == "R" else name

@@ -337,13 +337,11 @@ OF_ITSELF = (TimingKind.BASELINE, TimingKind.NOISE)
 class Measurement:
     """Raw samples of one timing; all statistics are derived.
 
-    `kind` is `screen` (while searching), `race` (among the fastest at the end), `confirm` (the last
-    of them, fresh rounds), `pair` (against another schedule that the user named), `baseline` or
-    `noise` (the reference against itself). `calls` is the number of calls per candidate sample;
-    `host` is the state of the machine. `reference` is the code_key of the anchor, and
-    `reference_speedup` the anchor's assumed speed-up over the baseline (1.0 if it is the baseline):
-    good for ordering, but it has no interval. `joint` is the speed-up by all timings that the store
-    has, if it was read from one (`core/standings.py`).
+    `calls` is the number of calls per candidate sample; `host` is the state of the machine.
+    `reference` is the code_key of the anchor, and `reference_speedup` the anchor's assumed speed-up
+    over the baseline (1.0 if it is the baseline): good for ordering, but it has no interval.
+    `joint` is the speed-up by all timings that the store has, if it was read from one
+    (`core/standings.py`).
     """
 
     kind: TimingKind

@@ -27,7 +27,8 @@ _MODULE = "schedsearch_caller"
 MOST_DIMS = 8
 """As in caller.h."""
 
-LETTERS = {"float16": "e", "float32": "f", "float64": "d"} | {
+LETTERS = {
+    **{"float16": "e", "float32": "f", "float64": "d"},
     **{"int8": "b", "uint8": "B", "uint16": "H", "int32": "i"},
 }
 """Of NumPy's types in the formats of buffers (PEP 3118)."""

@@ -1,7 +1,8 @@
 """Which schedule runs, of those that are known: a pure function.
 
 Sources are asked in their order, and the first with a schedule that fits decides. Of its schedules
-those of this processor and compiler come first, then those of the nearest sizes, then the fastest.
+those of this processor and compiler come first, then those of the nearest sizes, then the best by
+the source's own ranking, then the fastest.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Offer:
     `code_key` is that of the C that was verified (None: whatever the trace gives). It was measured
     on processors called `cpu`, with code for `isa` by `compiler`. `call_s` is seconds of one call
     at the sizes of `workload`, `speedup` over the procedure as written; `roof` says which share of
-    the machine's limit that is, None if it was not measured.
+    the machine's limit that is, None if it was not measured. `place` is the one that its source
+    gives it among those of the same workload and target, 0 for the best.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Offer:
     call_s: float
     speedup: Estimate
     roof: LockedRoof | None
+    place: int = 0
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -165,10 +168,13 @@ def _needs(offer: Offer) -> frozenset[str]:
     return isa.needs.union(*(needs for name, needs in isa.instructions if name in sets))
 
 
-def _rank(request: Request, offer: Offer) -> tuple[bool, float, float, str]:
+def _rank(request: Request, offer: Offer) -> tuple[bool, float, int, float, str]:
+    """Places before times: those of one store are from different minutes, and of candidates that
+    were raced and not confirmed the luckiest has the least."""
     return (
         not measured_here(request, offer),
         distance(request, offer),
+        offer.place,
         offer.call_s,
         offer.trace.key,
     )
@@ -186,7 +192,9 @@ def _behind(request: Request, best: Offer, other: Offer) -> str:
     first, second = _rank(request, best), _rank(request, other)
     if first[0] != second[0]:
         return f"measured on {_where(other)}"
-    return "measured at sizes that are further off" if first[1] != second[1] else "slower"
+    if first[1] != second[1]:
+        return "measured at sizes that are further off"
+    return "not the best of its store" if first[2] != second[2] else "slower"
 
 
 def _where(offer: Offer) -> str:

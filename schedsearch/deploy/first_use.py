@@ -8,6 +8,7 @@ others wait for what it finds.
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from schedsearch.core.records import RunStatus
 from schedsearch.deploy.choose import Offer, Request, Source, misfit
 from schedsearch.deploy.no_forks import no_forks
 from schedsearch.deploy.sources import STORE, TUNE, offers_of_store
-from schedsearch.evaluate.build.process import child_environment, kill_group
+from schedsearch.evaluate.build.process import child_environment, kill_group, kill_marked
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.search.workers.lease import locked
 
@@ -30,6 +31,7 @@ _MOST_S = 1_000_000.0
 """Python waits for a child for at most 2^31 ms."""
 _GRACE_S = 120.0
 """Over the budget: to start on a busy machine, and to end."""
+_MARK = "SCHEDSEARCH_FIRST_USE"  # in the environment of the search, and of what it starts
 _ENDING_S = 10.0
 """After Ctrl-C, to write down what was found."""
 
@@ -116,7 +118,9 @@ def _search(file: Path, request: Request, store: Path | str, seconds: float) -> 
             *("--budget", f"{seconds:f}", "--store", str(store), "--executor", "inline"),
             *("--out", out),
         ]
-        environment = child_environment({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+        own = secrets.token_hex(8)
+        path = os.pathsep.join(filter(None, sys.path))
+        environment = child_environment({"PYTHONPATH": path, _MARK: own})
         for variable in (TUNE, STORE):
             environment.pop(variable, None)
         child = subprocess.Popen(
@@ -142,6 +146,8 @@ def _search(file: Path, request: Request, store: Path | str, seconds: float) -> 
             raise
         finally:
             kill_group(child)
+            if child.returncode:  # its compilers have sessions of their own
+                kill_marked(f"{_MARK}={own}")
     if child.returncode:
         last = said.strip().splitlines()[-1:] or [f"the search ended with {child.returncode}"]
         raise UserError(last[0])

@@ -201,13 +201,14 @@ def offers_of_store(where: Path | str, proc: str) -> Iterator[Offer]:
             roof = stored_roof(store, scope)
             ranked = store.best(scope, _BEST)
             faster = list(takewhile(lambda each: each.record.trace != AS_WRITTEN, ranked))
-            for best in faster or ranked[:1]:
+            for place, best in enumerate(faster or ranked[:1]):
                 measured = best.record.measurement
                 assert measured is not None, "it is ranked by one"
                 trace, code = best.record.trace, best.record.keys.code
                 name = f"candidate {best.id} of {store.name}"
                 target = store.target_of(best)
-                yield _offer(name, workload, trace, code, target, measured, roof)
+                found = _offer(name, workload, trace, code, target, measured, roof)
+                yield replace(found, place=place)
 
 
 def _offer(

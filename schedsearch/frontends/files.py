@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schedsearch.core.errors import UserError
 from schedsearch.frontends.lowered import Lowered
+
+if TYPE_CHECKING:
+    from schedsearch.frontends import c
 
 SUFFIXES = (".c", ".eq")
 
@@ -21,22 +26,41 @@ def require_modules(paths: Sequence[Path]) -> None:
             )
 
 
-def replacement_for(
+@dataclass(frozen=True)
+class AsWritten:
+    """The user's own function in C: its prototype, and its text under the name that it has beside a
+    kernel."""
+
+    own: c.Prototype
+    text: str
+
+    def replacement(self, lowered: Lowered, source: str) -> str:
+        """A file that takes the place of the user's, and runs the kernel in the C file `source`."""
+        from schedsearch.frontends import c
+
+        return c.replacement(lowered, self.own, source, self.text)
+
+    def exported(self, lowered: Lowered, name: str, fixed: Mapping[str, int]) -> str:
+        """C of it, called `name` and with the arguments of Exo's C of the kernel, without sizes
+        that are `fixed`."""
+        from schedsearch.frontends import c
+
+        return c.exported(lowered, self.own, self.text, name, fixed)
+
+
+def as_written(
     path: Path,
-    lowered: Lowered,
     function: str | None = None,
     defines: Sequence[str] = (),
     include: Sequence[Path] = (),
-) -> Callable[[str], str] | None:
-    """What makes a file in the language of the user's that takes the place of a function there,
-    and runs the kernel in the C file that is given. None for languages that have no such thing."""
+) -> AsWritten | None:
+    """A function as its file has it; None for languages other than C."""
     if path.suffix != ".c":
         return None
     from schedsearch.frontends import c
 
     own = c.prototype(path, function, defines, include)
-    written = c.as_written(path, function, c.otherwise(own), defines, include)
-    return lambda source: c.replacement(lowered, own, source, written)
+    return AsWritten(own, c.as_written(path, function, c.otherwise(own), defines, include))
 
 
 def lowered_from(

@@ -165,6 +165,10 @@ class Scan:
 Value = Constant | Count | Load | View | Apply | Select | Cast | Reduce | Scan
 
 
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+"""Of comparisons of whole numbers: `not a < b` is `a >= b`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Compare:
     """Of data, element by element: `<`, `<=`, `>`, `>=`, `==`, `!=`, as IEEE 754 has them."""

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
-from schedsearch.core.words import C_WORDS, CPP_WORDS, MATH_H
+from schedsearch.core.words import C_WORDS, CPP_WORDS, DECLARED, MATH_MACROS
 
 _EXO = {
     *("proc", "instr", "config", "DRAM", "size", "index", "seq", "par", "stride", "bool", "int"),
@@ -17,7 +17,16 @@ _EXO = {
     *("CFunction", "Extern", "Extern_Typecheck_Error", "LoopIR"),
 }
 
-TAKEN = frozenset({*keyword.kwlist, *C_WORDS, *CPP_WORDS, *_EXO, *dir(builtins)})
+# What C around kernels calls, and the macros of its headers and of gcc's own dialect.
+_CALLED = {
+    *("malloc", "calloc", "realloc", "free", "abort", "aligned_alloc", "memcpy", "memset"),
+    *("madvise", "NULL", "EOF", "BUFSIZ", "RAND_MAX", "stdin", "stdout", "stderr"),
+    *("linux", "unix"),
+}
+
+TAKEN = frozenset(
+    {*_CALLED, *MATH_MACROS, *keyword.kwlist, *C_WORDS, *CPP_WORDS, *_EXO, *dir(builtins)}
+)
 
 LOOPS = "ijklmnopqrstuvwxyz"
 
@@ -37,7 +46,7 @@ def naming(proc: q.Proc, taken: Collection[str] = ()) -> Naming:
     """Arguments keep their names where they can, then temporaries; loops get the first letter that
     is free where they are. `taken` are names of functions."""
     words = {*TAKEN, *taken}
-    name = _free(proc.name, words | MATH_H)
+    name = _free(proc.name, words | DECLARED)
     words.add(name)
     found: dict[q.Var, str] = {}
     arrays = [stmt.buf for stmt in q.walk(proc.body) if isinstance(stmt, q.Alloc)]

@@ -18,7 +18,6 @@ from schedsearch.frontends.elements import (
 )
 from schedsearch.frontends.functions import EXO_NAMES
 from schedsearch.frontends.plan import (
-    ONE,
     At,
     axes_joined,
     innermost,
@@ -27,7 +26,7 @@ from schedsearch.frontends.plan import (
     places,
     shared,
 )
-from schedsearch.frontends.views import replaced
+from schedsearch.frontends.views import ONE, replaced
 
 
 @dataclass(frozen=True)

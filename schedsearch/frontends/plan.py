@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends.bounds import Loop
-from schedsearch.frontends.views import replaced
+from schedsearch.frontends.views import ONE, replaced
 
 At = tuple[q.Affine, ...]
 
 OPERATORS = frozenset({"+", "-", "*", "/", "neg"})
-
-ONE = q.Affine(1)
 
 
 @dataclass

@@ -10,8 +10,8 @@ from schedsearch.frontends import types
 from schedsearch.frontends.block import Block
 from schedsearch.frontends.bounds import Loop, surely_positive
 from schedsearch.frontends.nests import Target, compute, keep, prepare
-from schedsearch.frontends.plan import ONE, places, reads
-from schedsearch.frontends.views import replaced
+from schedsearch.frontends.plan import places, reads
+from schedsearch.frontends.views import ONE, replaced
 
 
 def store(stmt: g.Store, block: Block) -> None:
@@ -30,6 +30,8 @@ def store(stmt: g.Store, block: Block) -> None:
 def put(stmt: g.Store, block: Block) -> None:
     """Through a temporary where the array would be read after it is written, because NumPy computes
     the whole value first."""
+    if block.stored.get(stmt.value) is block.work.arrays[stmt.array]:
+        stmt = replace(stmt, value=g.Load(stmt.array))  # what it is written into
     value = stmt.value
     into = Target(block.work.arrays[stmt.array], stmt.array, stmt.vars, stmt.index)
     if not _accumulates(stmt) and isinstance(value, g.Reduce | g.Scan):
@@ -128,8 +130,10 @@ def _read_late(stmt: g.Store, block: Block) -> bool:
     copies = [Loop(g.fresh(""), loop.lo, loop.hi) for loop in found.loops]
     again = dict(zip([loop.var for loop in found.loops], places(copies), strict=True))
     loops = [*block.loops, *found.loops, *copies]
+    own_place = block.work.arrays[stmt.array]
     for value, at in found.uses:
-        if not (isinstance(value, g.Load) and value.array is stmt.array):
+        loaded = isinstance(value, g.Load) and value.array is stmt.array
+        if not loaded and block.stored.get(value) is not own_place:  # it may be there, too
             continue
         if at == stmt.index and not isinstance(stmt.value, g.Reduce):
             continue

@@ -52,33 +52,23 @@ def view(
 
 def broadcast_to(value: Value, shape: Shape) -> Value:
     """NumPy's rule: axes that are missing come first, those of length 1 are repeated."""
-    missing = len(shape) - len(value.shape)
     own = value.shape
+    missing = len(shape) - len(own)
     if missing < 0 or any(
         a not in (ONE, b) for a, b in zip(own, shape[max(missing, 0) :], strict=True)
     ):
         raise _unequal(own, shape)
-
-    def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
-        return [q.Affine() if n == ONE else i for n, i in zip(own, at[missing:], strict=True)]
-
-    return view(value, shape, places)
+    return view(value, shape, lambda at: repeated(own, at))
 
 
-def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
-    rank = max(map(len, shapes), default=0)
-    result = [ONE] * rank
-    for shape in shapes:
-        for axis, n in enumerate(shape, rank - len(shape)):
-            if n != ONE:
-                if result[axis] not in (ONE, n):
-                    raise _unequal(*shapes)
-                result[axis] = n
-    return tuple(result)
+def repeated(own: Shape, at: tuple[q.Affine, ...]) -> list[q.Affine]:
+    """The place in an array of these lengths that is at a place of what it is broadcast to."""
+    pairs = zip(own, at[len(at) - len(own) :], strict=True)
+    return [q.Affine() if n == ONE else i for n, i in pairs]
 
 
 def _unequal(*shapes: Shape) -> Refusal:
-    texts = " and ".join(f"({', '.join(show(n) for n in shape)})" for shape in shapes)
+    texts = " and ".join(f"({', '.join(map(show, shape))})" for shape in shapes)
     return Refusal(
         f"shapes {texts}",
         "they cannot be broadcast: lengths have to be the same expression, or the number 1",

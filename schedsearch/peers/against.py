@@ -13,9 +13,10 @@ from typing import Any
 
 from schedsearch.analysis.conversions import truncated
 from schedsearch.core import ast as q
-from schedsearch.core.build import COMPILERS, Build, by_text
+from schedsearch.core.build import ALWAYS, COMPILERS, Build, compile_flags
 from schedsearch.core.decision import decide
 from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Failure, GeneratedC, PeerComparison, Target
 from schedsearch.core.stats import median_with_interval
 from schedsearch.core.suggest import did_you_mean
@@ -55,7 +56,8 @@ _CALLS_BLAS = re.compile(r"np\.(matmul|einsum)|blas\.")
 
 @dataclass(frozen=True)
 class Kernel:
-    """The built kernel (its function is `name`) and its origin: `code` is the C of the baseline."""
+    """The built kernel (its function is `name`) and its origin: `code` is the C of the baseline,
+    `written` C of the user's own with the same arguments, if that is where the baseline is from."""
 
     proc: q.Proc
     binding: Binding
@@ -64,6 +66,7 @@ class Kernel:
     artifact: Artifact
     name: str
     cache: Path
+    written: str = ""
 
 
 def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
@@ -126,7 +129,7 @@ def compare(
                 found[request] = PeerComparison(request, failure=str(error))
         try:
             contenders = {"": own} | {name: each[1].contender for name, each in entered.items()}
-            samples = time_interleaved(contenders, plan or PLAN) if entered else {}
+            samples = time_interleaved(contenders, plan or PLAN, threads=threads) if entered else {}
         except PeerError as error:
             samples = {}
             for request in entered:
@@ -211,10 +214,16 @@ def _compiled(request: str, kernel: Kernel) -> Peer:
     if kernel.target.threads > 1:
         flags = kernel.target.flags
     builder = Builder(compiler, flags, kernel.cache)
-    code = as_experts_compile(kernel.code)
+    if kernel.written:
+        code = GeneratedC(kernel.code.proc, "", kernel.written, digest(kernel.written))
+        what = "the file as written"
+    else:
+        code = as_experts_compile(kernel.code)
+        what = "Exo's C of it as written, restrict added"
     built = builder.build(code, _BUILD_S)
     if isinstance(built, Failure):
         raise PeerError(f"{compiler.kind} does not compile it: {built.message}")
-    flags = (*flags, *by_text(flags, code.source, compiler.kind))
-    how = f"the C as written, restrict added, {compiler.kind} {compiler.version} {' '.join(flags)}"
+    flags = compile_flags(flags, code.source, compiler.kind)
+    flags = tuple(each for each in flags if each not in ALWAYS)
+    how = f"{what}, {compiler.kind} {compiler.version} {' '.join(flags)}"
     return Peer(request, What("native", kernel.code.proc, built.path, context=True), how)

@@ -119,7 +119,7 @@ class _Writer:
         if isinstance(step, Update):
             _Statement(self, step).write()
             return
-        self.say(f"for {_loop_name(step.var)} in range({step.low}, {step.high}):")
+        self.say(f"for {unique_name(step.var)} in range({step.low}, {step.high}):")
         outer, self.indent, before = self.indent, self.indent + "    ", len(self.lines)
         for inner in step.body:
             self.step(inner)
@@ -142,7 +142,8 @@ class _Writer:
         return name
 
 
-def _loop_name(var: q.Var) -> str:
+def unique_name(var: q.Var) -> str:
+    """Several variables may be called alike."""
     return f"{var.name}_{var.uid}"
 
 
@@ -327,17 +328,15 @@ class _Statement:
         parts = []
         for index, extent in zip(access.idx, access.buffer.shape, strict=True):
             moves = moves or not index.start.is_const
-            start = show_affine(index.start, _loop_name)
+            start = show_affine(index.start, unique_name)
             if index.var is None:
                 parts.append(start)
                 continue
             span = self.update.extent(index.var)
             whole = index.start == q.Affine() and span == extent and index.step == 1
-            end = show_affine(index.start + ((span - 1) * index.step + 1), _loop_name)
+            end = show_affine(index.start + ((span - 1) * index.step + 1), unique_name)
             step = "" if index.step == 1 else f":{index.step}"
             parts.append(":" if whole else f"{start}:{end}{step}")
-        if not parts and access.idx == ():
-            return name, moves
         if all(part == ":" for part in parts):
             return name, moves
         if not access.vars:

@@ -15,6 +15,7 @@ from math import prod
 
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import known_type
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import header
 from schedsearch.evaluate.arguments.binding import Binding, control_values, extents
@@ -119,7 +120,7 @@ def arraywise(proc: q.Proc, binding: Binding) -> Program:
     inlined = _forwarded(inline_calls(proc))
     values = control_values(inlined, binding)
     arguments = [
-        Buffer(arg.var.name, _kind(arg.type), extents(arg, values))
+        Buffer(arg.var.name, known_type(arg.type), extents(arg, values))
         for arg in inlined.args
         if arg.type not in q.CONTROL_TYPES
     ]
@@ -129,10 +130,6 @@ def arraywise(proc: q.Proc, binding: Binding) -> Program:
     maker.in_order = _never_whole(inlined, values)
     steps = tuple(maker.block(inlined.body, ()))
     return Program(inlined.name, tuple(arguments), tuple(maker.temporaries), _overwriting(steps))
-
-
-def _kind(kind: str) -> str:
-    return "f32" if kind == "R" else kind
 
 
 def _forwarded(proc: q.Proc) -> q.Proc:
@@ -152,12 +149,15 @@ def _forwarded(proc: q.Proc) -> q.Proc:
         and times[stmt.buf] == 1
         and times[stmt.rhs.buf] == 0
         and any(isinstance(each, q.Alloc) and each.buf == stmt.buf for each in block)
-        and computed(kinds[stmt.rhs.buf]) == _kind(kinds[stmt.buf])
+        and computed(kinds[stmt.rhs.buf]) == known_type(kinds[stmt.buf])
     }
     return replace(proc, body=_without(proc.body, copies)) if copies else proc
 
 
 def _without(body: tuple[q.Stmt, ...], copies: Mapping[q.Var, q.Read]) -> tuple[q.Stmt, ...]:
+    def original(read: q.Read) -> q.Read:
+        return copies.get(read.buf, read)
+
     kept: list[q.Stmt] = []
     for stmt in body:
         match stmt:
@@ -166,7 +166,7 @@ def _without(body: tuple[q.Stmt, ...], copies: Mapping[q.Var, q.Read]) -> tuple[
             case q.Assign() if stmt.buf in copies:
                 continue
             case q.Assign() | q.Reduce():
-                kept.append(replace(stmt, rhs=_reading(stmt.rhs, copies)))
+                kept.append(replace(stmt, rhs=q.with_reads(stmt.rhs, original)))
             case q.For():
                 kept.append(replace(stmt, body=_without(stmt.body, copies)))
             case _:
@@ -174,24 +174,9 @@ def _without(body: tuple[q.Stmt, ...], copies: Mapping[q.Var, q.Read]) -> tuple[
     return tuple(kept)
 
 
-def _reading(expr: q.Expr, copies: Mapping[q.Var, q.Read]) -> q.Expr:
-    match expr:
-        case q.Read():
-            return copies.get(expr.buf, expr)
-        case q.USub():
-            return replace(expr, arg=_reading(expr.arg, copies))
-        case q.BinOp():
-            sides = _reading(expr.lhs, copies), _reading(expr.rhs, copies)
-            return replace(expr, lhs=sides[0], rhs=sides[1])
-        case q.Extern():
-            return replace(expr, args=tuple(_reading(arg, copies) for arg in expr.args))
-        case _:
-            return expr
-
-
 def computed(kind: str) -> str:
     """The type of arithmetic on elements of a type: small integers are `int` in C."""
-    return _kind(kind) if _kind(kind)[0] == "f" else "i32"
+    return known_type(kind) if known_type(kind)[0] == "f" else "i32"
 
 
 def _accesses(body: Sequence[q.Stmt]) -> Iterator[tuple[q.Var, tuple[q.Affine, ...], q.Stmt, bool]]:
@@ -319,7 +304,7 @@ class _Maker:
             name += "_"
         self.names.add(name)
         self.prefixes[stmt.buf] = whole
-        self.buffers[stmt.buf] = Buffer(name, _kind(stmt.type), shape)
+        self.buffers[stmt.buf] = Buffer(name, known_type(stmt.type), shape)
         self.temporaries.append(self.buffers[stmt.buf])
 
     def update(self, stmt: q.Assign | q.Reduce, whole: tuple[q.Var, ...]) -> Update:

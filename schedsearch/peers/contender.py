@@ -87,7 +87,6 @@ class Contender:
     def __init__(
         self, what: What, terms: Terms, variables: Mapping[str, str] | None = None
     ) -> None:
-        self.what = what
         own = {**dict.fromkeys(_THREADS, str(len(terms.cores))), **(variables or {})}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the process)
         self._buffer = b""

@@ -35,7 +35,7 @@ def arguments(
         found.append(
             Argument(
                 name,
-                dtype=DTYPES["f32" if item.type == "R" else item.type],
+                dtype=DTYPES[item.type],
                 shape=item.shape,
                 strides=item.strides,
                 window=arg.window and bool(item.shape),

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import known_type
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.text import show_affine, show_atom
 from schedsearch.evaluate.arguments.binding import Binding
-from schedsearch.peers.array_text import DTYPES
+from schedsearch.peers.array_text import DTYPES, unique_name
 from schedsearch.peers.arraywise import NotArraywise, computed
 
 
@@ -21,27 +22,19 @@ def loops_text(proc: q.Proc, binding: Binding, compiled: bool = True) -> str:
         arg.var: binding.value(arg.var.name) for arg in inlined.args if arg.type in q.CONTROL_TYPES
     }
     data = [arg for arg in inlined.args if arg.type not in q.CONTROL_TYPES]
-    kinds = {arg.var: _kind(arg.type) for arg in data}
-    kinds |= {s.buf: _kind(s.type) for s in q.walk(inlined.body) if isinstance(s, q.Alloc)}
+    kinds = {arg.var: known_type(arg.type) for arg in data}
+    kinds |= {s.buf: known_type(s.type) for s in q.walk(inlined.body) if isinstance(s, q.Alloc)}
     writer = _Writer(kinds)
-    names = ", ".join(_name(arg.var) for arg in data)
+    names = ", ".join(unique_name(arg.var) for arg in data)
     body = [*writer.block(inlined.body)]
     lines = ["import math", ""] if any("math." in line for line in body) else []
     lines += ["import numpy as np"]
     lines += ["from numba import njit"] if compiled else []
     lines += ["", "", *(["@njit(fastmath=True)"] if compiled else []), f"def kernel({names}):"]
-    lines += [f"    {_name(var)} = {value}" for var, value in given.items()]
+    lines += [f"    {unique_name(var)} = {value}" for var, value in given.items()]
     lines += [f"    {line}" for line in body] or ["    pass"]
     lines += ["", "", f"def prepare({names}):", f"    return lambda: kernel({names})", ""]
     return "\n".join(lines)
-
-
-def _kind(kind: str) -> str:
-    return "f32" if kind == "R" else kind
-
-
-def _name(var: q.Var) -> str:
-    return f"{var.name}_{var.uid}"
 
 
 class _Writer:
@@ -61,7 +54,7 @@ class _Writer:
                     yield f"{self.place(stmt.buf, stmt.idx)} {sign} {value}"
                 case q.For():
                     bounds = f"{self.affine(stmt.lo)}, {self.affine(stmt.hi)}"
-                    yield f"for {_name(stmt.iter)} in range({bounds}):"
+                    yield f"for {unique_name(stmt.iter)} in range({bounds}):"
                     yield from self.nested(stmt.body)
                 case q.If():
                     yield f"if {self.expr(stmt.cond, '')}:"
@@ -72,7 +65,7 @@ class _Writer:
                 case q.Alloc():
                     shape = ", ".join(self.affine(extent) for extent in stmt.shape)
                     dtype = DTYPES[self.kinds[stmt.buf]]
-                    yield f"{_name(stmt.buf)} = np.empty(({shape},), np.{dtype})".replace(
+                    yield f"{unique_name(stmt.buf)} = np.empty(({shape},), np.{dtype})".replace(
                         "((,), ", "((), "
                     )
                 case q.Pass():
@@ -90,13 +83,13 @@ class _Writer:
         return kinds[-1] if kinds else ""
 
     def place(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
-        return f"{_name(buf)}[{', '.join(map(self.affine, idx)) or '()'}]"
+        return f"{unique_name(buf)}[{', '.join(map(self.affine, idx)) or '()'}]"
 
     def affine(self, value: q.Affine) -> str:
         for node in q.walk_expr(value):
             if isinstance(node, q.StrideOf | q.ConfigField):
                 raise NotArraywise(f"no loops for numba have {show_atom(node)}")
-        return show_affine(value, _name).replace("/", "//")
+        return show_affine(value, unique_name).replace("/", "//")
 
     def expr(self, expr: q.Expr, kind: str) -> str:
         match expr:
@@ -105,7 +98,7 @@ class _Writer:
             case q.Const():
                 return f"np.{DTYPES[kind]}({expr.value!r})" if kind else repr(expr.value)
             case q.Read() if expr.buf not in self.kinds:  # a boolean argument
-                return _name(expr.buf)
+                return unique_name(expr.buf)
             case q.Read():
                 text = self.place(expr.buf, expr.idx)
                 narrow = self.kinds[expr.buf] != kind

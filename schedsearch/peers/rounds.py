@@ -26,6 +26,9 @@ _SAMPLES = 15
 SLOW_S, _SLOWER_S, _SLOWEST_S = 0.05, 0.25, 2.0
 _ROUNDS_OF_SLOWER = 3
 _LEAST_ROUNDS = 5
+_SETTLE_S = 0.03
+"""After a call, threads of libraries look for more work on their core: OpenBLAS's for 2^26 cycles,
+OpenMP's for about a millisecond. The next contender needs these cores."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,14 @@ def clock_of(threads: int) -> str:
 
 
 def time_interleaved(
-    contenders: Mapping[str, Sampled], plan: Plan, seed: int = 0
+    contenders: Mapping[str, Sampled], plan: Plan, seed: int = 0, threads: int = 1
 ) -> dict[str, Samples]:
-    """Samples of every contender, all in each round, in random order."""
+    """Samples of every contender, all in each round, in random order. With several threads, all of
+    a contender's samples of a round come in a row, once the threads of the one before sleep."""
     order = random.Random(seed)
     samples: dict[str, list[tuple[float, ...]]] = {name: [] for name in contenders}
-    call_s = {name: _calibrate(each) for name, each in contenders.items()}
+    settle_s = _SETTLE_S if threads > 1 else 0.0
+    call_s = {name: _calibrate(each, settle_s) for name, each in contenders.items()}
     lasting = max([_SAMPLE_S, *(s for s in call_s.values() if s <= SLOW_S)])
     counts = {name: max(1, round(lasting / s)) for name, s in call_s.items()}
     most = max(1, int(_SAMPLES * _SAMPLE_S / lasting))
@@ -75,12 +80,16 @@ def time_interleaved(
         wanted = {name: _samples_in(number, call_s[name], most) for name in contenders}
         turns = [name for name, count in wanted.items() for _ in range(count)]
         order.shuffle(turns)
+        if settle_s:
+            turns.sort(key=list(dict.fromkeys(turns)).index)
         # The slowest have no sample but their calibration, which is long enough to count.
         heard: dict[str, list[float]] = {
             name: [call_s[name]] if number == 0 and call_s[name] > _SLOWEST_S else []
             for name in contenders
         }
-        for name in turns:
+        for name, before in zip(turns, [None, *turns], strict=False):
+            if settle_s and name != before:
+                time.sleep(settle_s)
             warm = call_s[name] <= SLOW_S
             heard[name].append(contenders[name].sample(counts[name], warm=warm))
         for name in contenders:
@@ -112,8 +121,9 @@ def _samples_in(number: int, call_s: float, most: int) -> int:
     return 1 if call_s > SLOW_S else most
 
 
-def _calibrate(contender: Sampled) -> float:
+def _calibrate(contender: Sampled, settle_s: float) -> float:
     """Seconds of one call, from a sample that lasts long enough."""
+    time.sleep(settle_s)
     calls = 1
     while True:
         per_call = contender.sample(calls, warm=calls > 1)

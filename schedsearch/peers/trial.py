@@ -49,7 +49,8 @@ def enter(peer: Peer, terms: Terms) -> Entered:
             seen.add(own)
         tried: dict[str, float] = {}
         if len(ways) > 1:
-            tried = {n: seconds(each) for n, each in time_interleaved(ways, _TRIAL).items()}
+            timed = time_interleaved(ways, _TRIAL, threads=len(terms.cores))
+            tried = {n: seconds(each) for n, each in timed.items()}
         best = ways[min(tried, key=tried.__getitem__, default=next(iter(ways)))]
         stack.pop_all()
     for other in ways.values():

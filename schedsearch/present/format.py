@@ -121,9 +121,9 @@ AS_WRITTEN = "as written, without rewrites"
 
 
 def claim(measurement: Measurement) -> str:
-    """`24.8x [24.1, 25.6] the speed of the unscheduled procedure, confirmed`"""
+    """`24.8x [24.1, 25.6] the speed of the procedure as written, confirmed`"""
     state = "confirmed" if measurement.confirmed else "not confirmed yet"
-    return f"{speedup(measurement.speedup)} the speed of the unscheduled procedure, {state}"
+    return f"{speedup(measurement.speedup)} the speed of the procedure as written, {state}"
 
 
 def so_far(measurement: Measurement) -> str:

@@ -119,7 +119,7 @@ def measurement(timed: Measurement) -> Markup:
     rounds, calls = len(timed.rounds), count(timed.calls, "call")
     said = lines(
         [
-            strong(speedup(timed.speedup)) + Markup(" the speed of the unscheduled procedure"),
+            strong(speedup(timed.speedup)) + Markup(" the speed of the procedure as written"),
             f"{duration(timed.candidate_ns * 1e-9)} a call; {timed.kind}, "
             f"{count(rounds, 'round')} with samples of {calls}",
             dim(", ".join(f"{name} {value}" for name, value in timed.host)),

@@ -14,10 +14,15 @@ from schedsearch.search.workers.core_sharing import measuring_slot
 
 
 def compare_with_peers(
-    subject: Subject, code: GeneratedC, requests: Sequence[str], tell: Callable[[str], None]
+    subject: Subject,
+    code: GeneratedC,
+    requests: Sequence[str],
+    tell: Callable[[str], None],
+    written: str = "",
 ) -> list[PeerComparison]:
     """The C of a schedule of `subject` against all peers asked for, in the same rounds. `tell`
-    hears what is going on. Raises UserError if the C does not compile."""
+    hears what is going on. `written` is C of the user's own, with the arguments of Exo's, which
+    compilers compete with. Raises UserError if the C does not compile."""
     with in_use():
         artifact = subject.builder.build(code, BUILD_TIMEOUT_S)
         if isinstance(artifact, Failure):
@@ -30,6 +35,7 @@ def compare_with_peers(
             artifact,
             code.proc,
             cache_dir() / "artifacts",
+            written,
         )
         with measuring_slot(tell):
             tell(f"comparing {subject.name} with {', '.join(requests)}")

@@ -66,7 +66,7 @@ def measure_baseline(
         roof = roof_of(subject.builder, subject.target, subject.work)
     if isinstance(evaluation.result, Failure):
         raise UserError(
-            f"{subject.name}, unscheduled, cannot be measured: {evaluation.result.message}"
+            f"{subject.name} as written cannot be measured: {evaluation.result.message}"
         )
     return Baseline(evaluation.result, roof, bench.sandbox, bench.agreement)
 

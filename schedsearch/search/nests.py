@@ -47,9 +47,9 @@ class Apart:
 def search_nests(
     apart: Sequence[Apart], seconds: float, search: SearchAlone, phase: Callable[[str], None]
 ) -> tuple[list[Trace], bool]:
-    """Schedules of the whole, made of the best ones of its nests, and whether Ctrl-C came. None if
-    nothing faster is found. Every nest has `LEAST_S`, or none is searched; the rest of the time is
-    shared out by operations."""
+    """Schedules of the whole, made of the best ones of its nests (no schedules if nothing faster is
+    found), and whether Ctrl-C came. Every nest has `LEAST_S`, or none is searched; the rest of the
+    time is shared out by operations."""
     if len(apart) * LEAST_S > SHARE * seconds:
         return [], False
     ending = time.monotonic() + SHARE * seconds

@@ -49,7 +49,6 @@ from schedsearch.search.warmstart.prior_runs import (
     expand_again,
     known_before,
 )
-from schedsearch.search.workers.ahead import Ahead, look_ahead, paused
 from schedsearch.search.workers.building import reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.search.workers.executor import Executor, make_executor, spec_of
@@ -75,7 +74,6 @@ class Session:
     executor: Executor
     first: tuple[Trace, ...] = ()
     began: float | None = None
-    ahead: Ahead | None = None
 
     def search(
         self,
@@ -190,16 +188,16 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         check_earlier_runs(store, scope, transforms, options.cache)
         if said := expand_again(store, scope, transforms):
             listener.phase(said)
-        ahead = _look_ahead(options, subject, store, scope)
-        executor = make_executor(options, subject, transforms, ahead)
+        executor = make_executor(options, subject, transforms)
         try:
+            _look_ahead(executor, options, store, scope)
 
             def attach(bench: Bench) -> None:
                 if options.executor == "ray" and options.ray_address is not None:
                     listener.phase("starting workers")  # ours start while something is measured
                 executor.attach(bench)
 
-            yield _begin(options, listener, subject, store, scope, executor, attach, began, ahead)
+            yield _begin(options, listener, subject, store, scope, executor, attach, began)
         except KeyboardInterrupt:
             if options.executor == "ray":  # Ray can only be stopped once it has started
                 listener.phase("stopping workers (Ctrl-C again ends at once)")
@@ -208,17 +206,15 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
             executor.close()
 
 
-def _look_ahead(options: Options, subject: Subject, store: Store, scope: Scope) -> Ahead | None:
-    """The way to the normal form, while the baseline is prepared; None of a search that goes on,
-    takes place in this process alone, or does not begin there."""
-    if options.executor == "inline" or options.ray_address is not None:
-        return None
-    first = getattr(make_strategy(options.strategy), "normal_form_first", False)
-    if not first or options.start.steps or store.runs(scope):
-        return None
-    budget_s = options.budget.seconds
-    search_s = search_until(budget_s, closing_s([], budget_s), 0.0)
-    return look_ahead(spec_of(subject, options.selected), AS_WRITTEN, normal_form_s(search_s))
+def _look_ahead(executor: Executor, options: Options, store: Store, scope: Scope) -> None:
+    """For the normal form, while the baseline is prepared; not in a search that goes on, or that
+    does not begin with it."""
+    if options.executor == "inline" or options.start.steps or store.runs(scope):
+        return
+    if getattr(make_strategy(options.strategy), "normal_form_first", False):
+        budget_s = options.budget.seconds
+        search_s = search_until(budget_s, closing_s([], budget_s), 0.0)
+        executor.look_ahead(AS_WRITTEN, normal_form_s(search_s))
 
 
 def _begin(
@@ -230,11 +226,10 @@ def _begin(
     executor: Executor,
     give: Callable[[Bench], None],
     began: float,
-    ahead: Ahead | None,
     nest_of: str | None = None,
 ) -> Session:
     """Measure the baseline, `give` the workers its bench, then give the store its run and its root.
-    What is looked for `ahead` stands still while the baseline is timed. `nest_of` is the procedure
+    What the executor looks for stands still while the baseline is timed. `nest_of` is the procedure
     that the subject is a nest of, if it is searched for that one's sake.
     """
     transforms = options.selected
@@ -242,7 +237,7 @@ def _begin(
     with raised_interrupts():
         patience_s = PATIENCE * options.budget.seconds
         bench = bench_of(subject, cache=options.cache, patience_s=patience_s)
-        baseline = measure_baseline(bench, subject, listener.phase, partial(paused, ahead))
+        baseline = measure_baseline(bench, subject, listener.phase, executor.paused)
     give(bench)
     budget_s, before_s = options.budget.seconds, time.monotonic() - began
     ending_s = 0.0 if nest_of else _closing_s(store.runs(scope), budget_s, bench)
@@ -264,10 +259,10 @@ def _begin(
     with _finished(store, run_id):
         store.add_code([subject.code])
         store.add_root(scope, run_id, root_record(subject, bench, baseline))
-        known = known_before(store, scope, subject, options.warm_start, transforms)
+        known = known_before(store, scope, subject, options.warm_start)
         listener.started(subject, baseline, known)
     setting = Setting(subject, baseline, scope, known)
-    return Session(setting, store, run_id, bench, executor, options.first, ahead=ahead)
+    return Session(setting, store, run_id, bench, executor, options.first)
 
 
 def _closing_s(runs: Sequence[Run], budget_s: float, bench: Bench) -> float:
@@ -277,7 +272,8 @@ def _closing_s(runs: Sequence[Run], budget_s: float, bench: Bench) -> float:
 
 def _from_nests(session: Session, options: Options, listener: Listener) -> tuple[list[Trace], bool]:
     """Schedules to begin with, from its nests (`nests.py`), and whether Ctrl-C came. A run that
-    goes on searches those that are left. None where the budget is of something else than time."""
+    goes on searches those that are left. No schedules where the budget is of something else than
+    time."""
     setting, executor, budget = session.setting, session.executor, options.budget
     subject, store = setting.subject, session.store
     limited = budget.trials is not None or budget.speedup is not None
@@ -336,9 +332,7 @@ def _alone(
     try:
         check_earlier_runs(store, scope, transforms, options.cache)
         expand_again(store, scope, transforms)
-        session = _begin(
-            options, quiet, nest, store, scope, executor, give, began, whole.ahead, name
-        )
+        session = _begin(options, quiet, nest, store, scope, executor, give, began, name)
     except UserError as error:
         listener.phase(f"{nest.name} is not searched alone: {str(error).splitlines()[0]}")
         return None, False
@@ -380,7 +374,7 @@ def _ended(search: Search, setting: Setting, stop: Stop) -> tuple[RunStatus, Run
         measured=progress.measured,
         expanded=progress.expanded,
         best=progress.best.key if progress.best else None,
-        curve=tuple(progress.curve),
+        curve=progress.curve,
         reference=setting.baseline.agreement,
         inspection=progress.inspection,
         superseded=search.ledger.superseded,

@@ -3,13 +3,16 @@ need not be verified by every check.
 
 The record is in the user's cache, beside the kernels that are executed from there; nothing of a
 lock file gets into it. Whatever decides the verdict is in the key: kernel, compiler and processor,
-procedure and sizes, floating-point contract, threads, and the harness itself.
+procedure and sizes, floating-point contract, threads, the harness itself, and the modules that
+choose its cases.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from schedsearch import __version__
@@ -42,10 +45,22 @@ def place_of(subject: Subject, artifact: Artifact) -> Path:
             artifact.code_key,
             subject.builder.key,
             subject.workload.key,
-            [target.fp, target.threads, digest_of(sources)],
+            [target.fp, target.threads, digest_of(sources), modules()],
         ]
     )
     return cache_dir() / PART / key[:2] / f"{key}.json"
+
+
+_VERIFYING = ("arguments", "oracle", "run")
+"""Packages of `evaluate`: their cases make a verdict stronger or weaker, within a version too."""
+
+
+@cache
+def modules() -> str:
+    """The text of the modules that verify."""
+    rooms = [files("schedsearch.evaluate") / name for name in _VERIFYING]
+    texts = [each for room in rooms for each in room.iterdir() if each.name.endswith(".py")]
+    return digest_of(sorted(each.read_text("utf-8") for each in texts))
 
 
 def recall(place: Path) -> Verified | None:

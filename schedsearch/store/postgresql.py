@@ -135,7 +135,7 @@ class PostgresqlDatabase:
         """Whether the store that has to be there needs no upgrade. It is only read."""
         with engine.begin() as connection:
             self._check(connection, create=False)
-            return revisions.is_newest(connection, VERSION_TABLE)
+            return revisions.current(connection, VERSION_TABLE) == revisions.NEWEST
 
     def _check(self, connection: Connection, create: bool) -> None:
         tables = set(inspect(connection).get_table_names())

@@ -22,7 +22,6 @@ from schedsearch.search.lookup import caveats, stored_roof
 from schedsearch.search.reloading import differs, load_tuned, require_tuned
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.setup.options import Options
-from schedsearch.search.setup.subject import cache_dir
 from schedsearch.search.setup.targets import TargetRequest, require_native, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
@@ -239,7 +238,7 @@ def _here(target: Target, files: Sequence[Path]) -> tuple[str | None, Target]:
         here = replace(here, align=target.align or ALLOCATED)
         require_native(here)
         if target.threads > 1:
-            here = with_openmp(here, cache_dir() / "artifacts")
+            here = with_openmp(here)
         if here.key == target.key:
             return cc, here
         names = [*target.identity, *here.identity]

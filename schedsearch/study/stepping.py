@@ -166,7 +166,7 @@ class Stepper:
             measured=self._measured,
             expanded=self._expanded,
             best=progress.best.key if progress.best else None,
-            curve=tuple(progress.curve),
+            curve=progress.curve,
             reference=baseline.agreement,
             roof=baseline.roof,
         )

@@ -54,6 +54,7 @@ class Expander:
         self.generator = CodeGenerator(replayer)
         self.seen: set[str] = set()
         self.promises = Promises()
+        self.if_cheaper = {each.name for each in transforms if each.if_cheaper}
 
     def expand(
         self,
@@ -114,7 +115,7 @@ class Expander:
     def normalise(self, patience_s: float, start: Trace = AS_WRITTEN) -> Replay:
         """The way from `start`, which is on it, to the normal form, as far as it takes no more
         than `patience_s` seconds: at each step the first rewrite that is legal, of those that come
-        no earlier in it (`registry.normalises`) than the one before.
+        no earlier in it (`registry.normalises`) than the one before. Some have to look cheaper.
 
         Raises ReplayError if `start` does not replay.
         """
@@ -126,24 +127,42 @@ class Expander:
         steps: list[Child] = []
         done = start
         seen: set[str | None] = {ast_key(self.replayer.state(done).ast)}
+        dear = set[Rewrite]()
         while time.perf_counter() < until:
             state = self.replayer.state(done)
             before = self._log_cost(state)
             clock.lap("predict")
             for rewrite in takewhile(in_time, self._next(state, done)):
+                if rewrite in dear:
+                    continue
                 clock.lap("propose")
                 self.between()
                 clock.lap("wait")
                 child = self._child(state, done, rewrite, before, clock, make=False, until=until)
-                if child.outcome is None and child.keys.ast not in seen:
+                if child.outcome is not None or child.keys.ast in seen:
+                    continue
+                if not self._is_optional(child):
                     break
+                if self._log_cost(self.replayer.state(done.then(rewrite))) < before:
+                    break
+                dear.add(rewrite)
+                self.seen.discard(child.keys.ast)  # a later expansion makes it, with its estimate
             else:
                 clock.lap("propose")
                 break
             steps.append(child)
             done = done.then(child.rewrite)
             seen.add(child.keys.ast)
-        return self._replayed(start, steps, clock)
+        way = self._replayed(start, steps, clock)
+        if steps and steps[-1].made is None and self._is_optional(steps[-1]):
+            # Exo looks at threads when it makes C: the way ends before them.
+            before_them = list(takewhile(lambda each: not self._is_optional(each), steps))
+            way = self._replayed(start, before_them, clock)
+        return way
+
+    def _is_optional(self, step: Child) -> bool:
+        """Whether the normal form has it only where it looks cheaper. Such steps come last."""
+        return step.rewrite.transform in self.if_cheaper
 
     def _next(self, state: State, done: Trace) -> Iterator[Rewrite]:
         """What may be the next step to the normal form. Those that come later in it are looked for

@@ -16,6 +16,7 @@ from schedsearch.transforms.exo.fixed_sizes import specialize, specialize_lines
 from schedsearch.transforms.exo.loader import Source
 from schedsearch.transforms.exo.memories import MEMORIES
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.taken_out import NEST, PUT_BACK, TAKE_OUT, taken_from
 from schedsearch.transforms.operators.byte_dots import ByteDots, dots_source
 from schedsearch.transforms.operators.ops import (
     After,
@@ -54,7 +55,7 @@ def schedule_lines(procedure: Any, trace: Trace) -> list[str]:
 def _carried_out(procedure: Any, trace: Trace) -> Iterator[tuple[Op, str]]:
     for rewrite in trace.steps:
         for op, after in carry_out(procedure, mirror(procedure), rewrite):
-            yield op, f"p = {_call(procedure, op)}"
+            yield op, _line(procedure, op)
             procedure = after
 
 
@@ -157,6 +158,16 @@ def one_line(note: str) -> str:
     """As a comment: what a store says of a machine must not become code. A backslash would
     continue a comment of C."""
     return " ".join(note.split()).rstrip("\\")
+
+
+def _line(procedure: Any, op: Op) -> str:
+    if op.name == TAKE_OUT:
+        return f"{'whole, p' if NEST in op.args else 'p, _'} = {_call(procedure, op)}"
+    if op.name == PUT_BACK:
+        _, path = taken_from(procedure)
+        call = "".join(f".{block}()[{place}]" for block, place in path)
+        return f"p = {op.name}(whole, whole{call}, p)"
+    return f"p = {_call(procedure, op)}"
 
 
 def _call(procedure: Any, op: Op) -> str:

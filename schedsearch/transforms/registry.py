@@ -7,9 +7,9 @@ A transform module defines
 - `VERSION`: raised whenever the same arguments would give another result;
 - `propose(proc, target)`: yields `(statement or None for the whole procedure,
   arguments)` for every place where the rewrite looks applicable;
-- `ON_REQUEST = True`, if a search uses it only where its user names it;
 - `NORMAL_FORM = 1`, `2` ..., if it brings a procedure to its normal form, which a search measures
-  first of all. Those with a smaller number come first;
+  first of all. Those with a smaller number come first. With `IF_CHEAPER = True`, a rewrite is part
+  of it only where the estimate says that it gains;
 - `BLOCKS = True`, if it keeps sums in registers: what others gain after it is another matter;
 - `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
   what the ones before made of the procedure, `steps(ast, path, args)`: a
@@ -57,8 +57,8 @@ class Transform:
     doc: str
     propose: Callable[[q.Proc, Target], Iterator[Proposal]]
     steps: Callable[[q.Proc, q.Path, Args], Steps]
-    on_request: bool = False
     normal_form: int = 0
+    if_cheaper: bool = False
     blocks: bool = False
 
     def rewrites(self, proc: q.Proc, target: Target) -> Iterator[Rewrite]:
@@ -108,8 +108,8 @@ def registry() -> dict[str, Transform]:
             module.__doc__ or "",
             module.propose,
             steps,
-            getattr(module, "ON_REQUEST", False),
             getattr(module, "NORMAL_FORM", 0),
+            getattr(module, "IF_CHEAPER", False),
             getattr(module, "BLOCKS", False),
         )
     return dict(sorted(found.items()))
@@ -142,24 +142,18 @@ def blocks(rewrite: Rewrite) -> bool:
     return transform is not None and transform.blocks
 
 
-def select(names: Sequence[str] | None, also: Sequence[str] = ()) -> tuple[Transform, ...]:
-    """The named transforms, or all but those on request if None; and those of `also`.
+def select(names: Sequence[str] | None) -> tuple[Transform, ...]:
+    """The named transforms, or all if None.
 
     Raises UserError for an unknown name.
     """
     known = registry()
-    usual = [name for name, transform in known.items() if not transform.on_request]
-    wanted = {*(names or usual), *also}
-    for name in (*(names or ()), *also):
+    wanted = {*(names or known)}
+    for name in wanted:
         if name not in known:
             close = did_you_mean(name, known) or f"; known: {', '.join(sorted(known))}"
             raise UserError(f"unknown transform {name!r}{close}")
     return tuple(known[name] for name in sorted(wanted))
-
-
-def on_request() -> tuple[Transform, ...]:
-    """Those that are not among all (`select(None)`)."""
-    return tuple(transform for transform in registry().values() if transform.on_request)
 
 
 def propose(proc: q.Proc, target: Target, transforms: Sequence[Transform]) -> Iterator[Rewrite]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from schedsearch.core import ast as q
 from .execution import few
 from .expressions import CONDITIONS, FLAG, VALUES, VARS
 from .programs import programs
+
+pytestmark = pytest.mark.normal
 
 Point = dict[q.Atom, int]
 

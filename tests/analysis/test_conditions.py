@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import z3
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,8 @@ from schedsearch.core.text import show_expr
 from schedsearch.evaluate.roof.elements import truth
 
 from .expressions import CONDITIONS, FLAG, POINTS, VARS
+
+pytestmark = pytest.mark.normal
 
 Point = dict[q.Atom, int]
 

@@ -201,6 +201,7 @@ def test_the_random_nests_are_of_both_kinds() -> None:
     assert 15 <= sum(verdicts) <= len(verdicts) - 15
 
 
+@pytest.mark.normal
 def test_iterations_that_are_independent_touch_different_elements() -> None:
     """Of procedures, through windows and calls; what an iteration allocates is its own."""
     verdicts = Counter[bool]()
@@ -216,6 +217,7 @@ def test_iterations_that_are_independent_touch_different_elements() -> None:
     assert min(verdicts[True], verdicts[False]) > 50
 
 
+@pytest.mark.normal
 def test_iterations_that_touch_a_buffer_apart() -> None:
     verdicts = Counter[bool]()
     for program in programs():

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.analysis.windows import aliased, behind, views
 from schedsearch.core import ast as q
 
 from .execution import execute, few
 from .programs import programs
+
+pytestmark = pytest.mark.normal
 
 
 def test_an_inlined_procedure_accesses_the_same_elements_in_the_same_order() -> None:

@@ -364,6 +364,7 @@ def test_a_shortened_schedule_is_timed_under_its_own_name(
     assert short.record.message == ""
 
 
+@pytest.mark.normal
 def test_bandwidths_of_levels_are_measured_once_for_who_looks(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

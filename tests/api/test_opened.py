@@ -150,6 +150,7 @@ def test_names_from_files_are_text(path: Path) -> None:
         assert best.parent.children.index.tolist() == [best.id]
 
 
+@pytest.mark.normal
 def test_several_procedures_have_to_be_told_apart(path: Path) -> None:
     with Store.open(path) as store:
         for proc, speedup in (("a", 2.0), ("b", 3.0)):

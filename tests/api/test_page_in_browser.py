@@ -95,12 +95,12 @@ def test_axe_would_find_something(tab: Browser) -> None:
 
 @pytest.mark.parametrize("width", [390, 800])
 def test_nothing_is_wider_than_a_narrow_screen(tab: Browser, width: int) -> None:
+    fits = f"document.documentElement.scrollWidth <= {width}"
     tab.screen(width)
-    tab.run("new Promise((done) => setTimeout(done, 300))")
-    assert tab.run("document.documentElement.scrollWidth") <= width
+    tab.wait(fits)  # pictures are drawn anew
     tab.run(CLICKED % "table")
     tab.wait(ROWS)
-    assert tab.run("document.documentElement.scrollWidth") <= width
+    assert tab.run(fits)
 
 
 def test_the_tree_is_walked_by_keys(tab: Browser) -> None:
@@ -186,7 +186,7 @@ def test_a_running_search_is_followed(tmp_path: Path) -> None:
             tab.wait("document.querySelector('.actions output').textContent.includes('--file')")
             store.finish_run(run, "finished", {})
             tab.wait("!document.querySelector('.going')")
-            tab.run("location.reload()")
+            tab.reload()
             tab.wait(f"{COUNT} == '2 of 4 candidates'")
             server.shutdown()
             server.server_close()

@@ -22,7 +22,7 @@ from schedsearch.api.codes import C
 from schedsearch.api.document import page_data
 from schedsearch.api.report import report
 from schedsearch.api.searched import Search, find_run
-from schedsearch.api.tree import tree_data
+from schedsearch.api.tree import TreeView, tree_data
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import (
     Failure,
@@ -215,6 +215,14 @@ def test_a_notebook_gets_the_tree_in_a_frame_of_its_own(store: Store) -> None:
     assert tag == "iframe"
     assert named["srcdoc"] == view.page
     assert data_of(view.page)["candidates"]["id"]
+
+
+def test_a_tree_is_saved_or_the_place_is_refused(tmp_path: Path) -> None:
+    view = TreeView("tree", "<p>€</p>")
+    view.save(tmp_path / "tree.html")
+    assert (tmp_path / "tree.html").read_text(encoding="utf-8") == view.page
+    with pytest.raises(UserError, match=r"cannot write .*; choose another place"):
+        view.save(str(tmp_path / "none" / "tree.html"))
 
 
 def test_a_text_that_several_candidates_share_is_there_once(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ def test_a_row_that_fails_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> Non
     assert table([row]).row_count == 1
 
 
+@pytest.mark.normal
 def test_all_strings_have_lengths() -> None:
     assert len(STRINGS) == 40
     for subscripts, lengths in STRINGS.items():

@@ -58,6 +58,23 @@ def test_a_run_says_how_it_compares(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("theirs", "hurried")
+@pytest.mark.parametrize("specialize", [(), ("--specialize",)])
+def test_compilers_get_a_file_of_c_as_it_is(run: Run, specialize: tuple[str, ...]) -> None:
+    Path("scale.c").write_text(
+        "static float of(float x) { return x < 0 ? 0 : x; }\n"
+        "float scale(float a, int n, const float *x, float *y)\n"
+        "{ float s = 0; for (int i = 0; i < n; i++) { y[i] = a * of(x[i]); s += y[i]; }"
+        " return s; }\n"
+    )
+    said = run("run", "scale.c", "--size", "n=3000", *SMALL, *specialize, "--against", "cc=gcc")
+    assert said.code == 0, said.err
+    _, _, tail = said.out.partition("\nagainst others, on arrays as NumPy allocates them:\n")
+    assert " as fast as cc=gcc: " in tail
+    assert "    the file as written, gcc " in tail
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("theirs", "hurried")
 def test_programs_read_the_same(run: Run) -> None:
     said = run("run", "mm.py", *SMALL, "--json", "--against", "numpy")
     (found,) = json.loads(said.out)["against"]

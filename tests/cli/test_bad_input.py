@@ -286,12 +286,13 @@ def test_a_compiler_without_openmp(run: Run, tmp_path: Path) -> None:
     refusal = 'case "$*" in *-fopenmp*) echo "error: no libgomp" >&2; exit 1;; esac'
     script.write_text(f'#!/bin/sh\n{refusal}\nexec gcc "$@"\n')
     script.chmod(0o755)
-    check(
-        run("run", MATMUL, "--threads", "2", "--cc", script),
-        *("cannot build OpenMP kernels", "no libgomp", "--threads 1")
-        if len(usable_cores()) > 1
-        else ("may use 1 to",),
-    )
+    if len(usable_cores()) == 1:
+        check(run("run", MATMUL, "--threads", "2", "--cc", script), "may use 1 to")
+        return
+    # One of the same version that can, before: what it built is in the cache.
+    run("run", MATMUL, "--threads", "2", "--cc", "gcc", *SMALL)
+    said = ("cannot build OpenMP kernels", "no libgomp", "--threads 1")
+    check(run("run", MATMUL, "--threads", "2", "--cc", script), *said)
 
 
 def test_a_parallel_loop_that_races(run: Run) -> None:
@@ -309,5 +310,5 @@ def test_a_cache_that_cannot_be_used(
     said = ("cannot use", tmp_path / "caches" / "schedsearch", "choose other directories")
     check(run("run", MATMUL, *SMALL), *said)
     answer = run("doctor", "--cc", "gcc")
-    assert "no: cannot use" in answer.out
+    assert "no: cannot use" not in answer.out  # compilers are asked about threads without it
     check(replace(answer, out=""), *said)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from exo.libs.memories import DRAM_STATIC
+from exo.stdlib.scheduling import set_memory
 
 from benchmarks.linking.builds import Exported, arrays, exported, main_c, scheduled
 from schedsearch.core.build import Build
@@ -190,10 +192,10 @@ int main(void) {
 def test_what_is_called_re_entrant_is(memory: str, target: Target, tmp_path: Path) -> None:
     procedure = EXTERNS["sines"]
     ast = mirror(procedure)
-    at = (0,), label(ast.by_path[(0,)])
     if memory == "DRAM_STATIC":
-        procedure = apply(procedure, ast, Rewrite("place_static", 1, *at))
+        procedure = set_memory(procedure, "t", DRAM_STATIC)
     elif memory != "DRAM":
+        at = (0,), label(ast.by_path[(0,)])
         procedure = apply(procedure, ast, Rewrite("place", 1, *at, (("memory", memory),)))
     found = exported(procedure, target, tmp_path)
     found.compiled(checked=True)

@@ -78,7 +78,6 @@ run m.py --cache cool
 run m.py --align 48
 run m.py --align 7
 run m.py --threads two
-run m.py --static-buffers --threads 2
 run m.py --target avx513
 run m.py --target t.toml
 run m.py --target fp.toml

@@ -97,10 +97,14 @@ def test_every_key_is_an_option_of_its_commands(key: str) -> None:
         assert option.name == key
 
 
-def test_every_option_for_a_store_reads_the_variable(tmp_path: Path) -> None:
-    for name in settings.COMMANDS_OF["store"]:
-        (option,) = (each for each in ALL[name].params if each.name == "store")
-        assert option.envvar == "SCHEDSEARCH_STORE", name
+def test_what_reads_the_variable_of_a_store_reads_the_file() -> None:
+    reading = {
+        name
+        for name, command in ALL.items()
+        for option in command.params
+        if option.name == "store" and option.envvar == "SCHEDSEARCH_STORE"
+    }
+    assert reading == set(settings.COMMANDS_OF["store"])
 
 
 @pytest.mark.normal

@@ -46,6 +46,7 @@ UNKNOWN_ISA = replace(OFFER, name="rvv", isa="rvv")
 EDITED = replace(OFFER, name="edited", workload=replace(WORKLOAD, proc_key="before"))
 OTHER = replace(OFFER, name="other", workload=replace(WORKLOAD, proc="mv"))
 SLOW = replace(OFFER, name="slow", call_s=1e-3)
+LUCKY = replace(OFFER, name="lucky", place=1, call_s=5e-7)
 PARALLEL = replace(OFFER, name="parallel", threads=64, call_s=5e-7)
 
 FULL = isa("avx512").needs
@@ -72,6 +73,8 @@ FULL = isa("avx512").needs
         ([UNKNOWN_ISA], None, "no schedule"),
         ([EDITED, OTHER], None, "no schedule"),
         ([PARALLEL, OFFER], "parallel", "these sizes"),
+        ([LUCKY, OFFER], "exact", "these sizes"),
+        ([LUCKY, NEAR], "lucky", "these sizes"),
     ],
 )
 def test_of_one_source(offers: list[Offer], chosen: str | None, why: str) -> None:
@@ -92,6 +95,7 @@ def test_of_one_source(offers: list[Offer], chosen: str | None, why: str) -> Non
         (EDITED, "of another text of the procedure"),
         (OTHER, "of another procedure, mv"),
         (SLOW, "slower"),
+        (LUCKY, "not the best of its store"),
         (NEAR, "measured at sizes that are further off"),
         (ELSEWHERE, "measured on zen4 avx2, gcc 12.2"),
     ],

@@ -67,7 +67,10 @@ def begin(home: Path, seconds: str) -> subprocess.Popen[str]:
 
 def children_of(home: Path) -> list[str]:
     """Command lines of processes that have this home's cache in their arguments."""
-    found = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it ends meanwhile
+            found.append(path.read_bytes())
     return [each.decode() for each in found if str(home).encode() in each]
 
 
@@ -137,6 +140,19 @@ def test_a_search_that_dies_leaves_the_procedure_as_written(
         [*_, said] = call_scaled(schedsearch.kernel(kernels.scaled))
         assert said.startswith("SCHEDSEARCH_TUNE=5: not tuned: ")
         assert reason in said
+
+
+def test_what_a_search_that_dies_has_started_ends_too(
+    tuning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a compiler, which has a session of its own."""
+    script, begun = tmp_path / "python", tmp_path / "begun"
+    endless = f"setsid sh -c 'touch {begun}; while :; do sleep 1; done' 2> /dev/null &"
+    script.write_text(f"#!/bin/sh\n{endless}\nwhile [ ! -e {begun} ]; do :; done\nexit 1\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    assert "ended with 1" in call_scaled(schedsearch.kernel(kernels.scaled))[-1]
+    assert children_of(tmp_path) == []
 
 
 def test_a_search_that_left_nothing_is_not_repeated(

@@ -49,6 +49,7 @@ def small(n: int = 4) -> list[np.ndarray]:
     return [np.ones((n, n), "f4") for _ in range(3)]
 
 
+@pytest.mark.normal
 @given(st.lists(called, max_size=30, unique=True), st.integers(0, 9))
 def test_what_is_written_is_read(several: list[Called], calls: int) -> None:
     recorder = Recorder(None)
@@ -87,6 +88,7 @@ def test_a_full_disk_is_told_not_fatal(monkeypatch: pytest.MonkeyPatch, tmp_path
         assert not all(map(recorder.address, several))
 
 
+@pytest.mark.normal
 @given(st.lists(called, min_size=1, max_size=4, unique=True), st.data())
 def test_damage_is_noticed(several: list[Called], data: st.DataObject) -> None:
     """Of any byte that says what was called."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,19 @@ def torch() -> Iterator[Any]:
     torch.set_grad_enabled(before)
 
 
+_fixtures = count()
+
+
 @pytest.fixture(scope="module")
-def operators(torch: Any) -> dict[str, Any]:
+def namespace() -> str:
+    """Names are registered once in a process, which may come back to this file after another."""
+    return f"schedsearch_tests_{next(_fixtures)}"
+
+
+@pytest.fixture(scope="module")
+def operators(torch: Any, namespace: str) -> dict[str, Any]:
     return {
-        name: schedsearch.kernel(subject.proc).torch_op(f"schedsearch_tests::{name}")
+        name: schedsearch.kernel(subject.proc).torch_op(f"{namespace}::{name}")
         for name, subject in SUBJECTS.items()
     }
 
@@ -133,9 +143,11 @@ def test_windows_take_strided_tensors(torch: Any, operators: dict[str, Any]) -> 
     torch.testing.assert_close(y, expected)
 
 
-def test_names_that_pytorch_does_not_take(torch: Any, operators: dict[str, Any]) -> None:
+def test_names_that_pytorch_does_not_take(
+    torch: Any, operators: dict[str, Any], namespace: str
+) -> None:
     kernel = schedsearch.kernel(kernels.scaled)
-    for name in ("schedsearch_tests::matmul", "schedsearch_tests::class"):
+    for name in (f"{namespace}::matmul", f"{namespace}::class"):
         with pytest.raises(UserError, match=f"registers no operator '{name}'"):
             kernel.torch_op(name)
     for name in ("plain", "a::", "::b", "a::b::c", "a.b::c", "a::b.c", "ü::x", "aten::add", None):

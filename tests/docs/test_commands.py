@@ -35,7 +35,7 @@ NOT_RUN = {
     "python -m benchmarks": "minutes to an hour; tests/benchmarks runs them with small budgets",
     "python examples/applications": "minutes; tests/deploy/test_applications.py runs them small",
     "python -m fuzz": "half an hour; tests/fuzz runs it with few pairs",
-    "pytest --schedsearch": "tests/cli/test_pytest_plugin.py runs it",
+    "pytest --schedsearch": "tests/locks/test_pytest_plugin.py runs it",
     "pytest tests/": "tests themselves",
     "cmake": "tests/deploy/test_library.py runs it",
     "export PKG_CONFIG_PATH": "is for the shell",

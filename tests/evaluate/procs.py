@@ -381,3 +381,18 @@ def chosen_sums(n: size, a: i8[n], b: i8[n], c: i8[n], chosen: i8[n], cut: i8[n]
     for i in seq(0, n):
         chosen[i] = select(a[i] + b[i], c[i], a[i], b[i])
         cut[i] = relu(a[i] + b[i])
+
+
+@config
+class Signed:
+    by: index
+
+
+@proc
+def signed(n: size, k: index, y: f32[n]):
+    assert k >= -8
+    for i in seq(0, n):
+        if k < 0:
+            y[i] = 1.0
+        if Signed.by < 1:
+            y[i] += 2.0

@@ -19,6 +19,8 @@ from schedsearch.evaluate.build.compiler import other_compilers
 from schedsearch.evaluate.build.elf import code_identity
 from schedsearch.evaluate.run.runner import was_killed
 
+pytestmark = pytest.mark.normal
+
 HEADER = "#include <math.h>\nvoid f(void *ctxt, float *x);\n"
 PLAIN = (
     "static float h(float v) { return v * 3.0f; }\nvoid f(void *ctxt, float *x) { x[0] = h(x[1]); }"
@@ -192,6 +194,17 @@ def test_a_killed_compiler_in_a_script_says_nothing_either(fresh: Builder, tmp_p
     failure = replace(fresh, compiler=compiler).build(c(PLAIN), 60)
     assert isinstance(failure, Failure)
     assert was_killed(failure), failure
+
+
+def test_a_compiler_of_the_harness_that_is_killed_is_not_said_to_lack_headers(
+    fresh: Builder, tmp_path: Path
+) -> None:
+    script = tmp_path / "cc"
+    script.write_text("#!/bin/sh\nkill -9 $$\n")
+    script.chmod(0o755)
+    killed = replace(fresh, compiler=replace(fresh.compiler, path=str(script)))
+    with pytest.raises(UserError, match=r"^the compiler was killed by somebody else .*run again$"):
+        killed.executable({"main.c": "int main(void) { return 0; }"}, 60)
 
 
 def test_an_enormous_object_file(fresh: Builder) -> None:

@@ -13,7 +13,7 @@ from schedsearch.core.records import Compiler, GeneratedC
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import find_compiler, other_compilers
 from schedsearch.evaluate.code import mca
-from schedsearch.evaluate.code.c_lines import c_lines
+from schedsearch.evaluate.code.c_lines import Line, c_lines
 from schedsearch.evaluate.code.counted import counted
 from schedsearch.evaluate.code.hottest import HotLoop, hottest
 from schedsearch.evaluate.code.listing import (
@@ -134,6 +134,48 @@ def test_stores_say_how_often_a_loop_runs(builder: Builder) -> None:
     (first, *_) = loops_of(builder, c(source))
     lanes = first.counts.width / 32 * first.counts.stores
     assert first.iterations == pytest.approx(100 * 4096 / lanes, rel=0.01)
+
+
+def test_the_loop_of_vectors_comes_before_one_with_more_stores() -> None:
+    """That for arrays that overlap has branches: of its stores few are carried out."""
+    found = parse(
+        """
+0000000000000000 <f>:
+/tmp/<stdin>:8
+   0:\tvmaxps (%rsi),%ymm1,%ymm1
+   4:\tvmovups %ymm1,(%rsi)
+   8:\tjne    0 <f>
+"""
+        + "".join(f"  1{n:x}:\tvmovss %xmm1,0x{4 * n:x}(%rsi)\n" for n in range(9))
+        + "  20:\tjne    10 <f+0x10>\n"
+    )
+    line = Line(8, "x[i] = max(x[i], m);", runs=800.0, inside=(7,), bits=32)
+    first, other = hottest(found, {8: line})
+    assert (first.counts.width, first.iterations) == (256, 100)
+    assert (other.counts.width, other.iterations) == (64, 0)
+
+
+def test_a_line_of_many_operations_runs_once_for_each_lane() -> None:
+    """A density of particles was said to run an eighth as often as it does."""
+    found = parse(
+        """
+0000000000000000 <f>:
+/tmp/<stdin>:8
+   0:\tvsubpd (%rsi),%zmm1,%zmm2
+   4:\tvmulpd %zmm2,%zmm2,%zmm2
+   8:\tvsqrtpd %zmm2,%zmm2
+   c:\tvmulpd %zmm2,%zmm3,%zmm2
+  10:\tvaddpd %zmm2,%zmm4,%zmm4
+  14:\tjne    0 <f>
+"""
+    )
+    text = "t += h * sqrt((x[2 * i + 1] - y) * (x[2 * i + 1] - y));"
+    for shown, runs in ((text, 100), ("t += x[i];", 20)):
+        [loop] = hottest(found, {8: Line(8, shown, runs=800.0, inside=(7,), bits=64)})
+        assert loop.iterations == runs
+        assert loop.uncounted == 0
+    [other] = hottest(found, {9: Line(9, text, runs=800.0, inside=(7,), bits=64)})
+    assert other.uncounted == 1
 
 
 @pytest.mark.normal

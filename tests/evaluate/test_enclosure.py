@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from transforms.helpers import CONTROLS, arguments, kernels
 from transforms.interpret import interpret
 
-from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.transforms.exo.mirror import mirror
@@ -22,14 +21,9 @@ from . import procs
 from .enclosed import Enclosed, Enclosure, OutOfBounds
 from .nests import ARGUMENTS, SIZE, nests
 
+pytestmark = pytest.mark.normal
+
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 1.0, -2.0]
-
-
-def configured(procedure: Any) -> bool:
-    """Whether it has a context, which arrays alone do not give it."""
-    body = inline_calls(mirror(procedure)).body
-    nodes = (n for s in q.walk(body) for e in q.stmt_exprs(s) for n in q.walk_expr(e))
-    return any(isinstance(node, q.ReadConfig | q.ConfigField) for node in nodes)
 
 
 def run(procedure: Any, folder: Path, args: list[Any]) -> dict[str, Enclosed]:
@@ -45,12 +39,10 @@ def outputs(proc: q.Proc, args: list[Any]) -> dict[str, NDArray[Any]]:
     return {arg.var.name: value for arg, value in pairs if isinstance(value, np.ndarray)}
 
 
-CONFIGURED = {name for name in CONTROLS if configured(kernels()[name])}
 ROUND = {"layernorm"}
 
 
-@pytest.mark.normal
-@pytest.mark.parametrize("name", sorted(CONTROLS.keys() - CONFIGURED))
+@pytest.mark.parametrize("name", sorted(CONTROLS.keys() - {"configured"}))
 def test_whole_numbers_are_exact(name: str, tmp_path: Path) -> None:
     proc = mirror(kernels()[name])
     enclosure = Enclosure(proc, tmp_path)
@@ -113,7 +105,6 @@ def test_a_sum_is_bounded_in_any_order(tmp_path: Path) -> None:
     assert not found.holds(np.array([[one_less]])).any()
 
 
-@pytest.mark.normal
 def test_terms_that_cancel_keep_their_roundings(tmp_path: Path) -> None:
     """`mean` of numbers far from zero, then what is left of them."""
     x = (1000 + np.random.default_rng(1).uniform(-1, 1, 256)).astype(np.float32)
@@ -161,7 +152,6 @@ def test_a_reciprocal_may_be_lost(tmp_path: Path) -> None:
         assert not found.holds(3 * a / b).any()
 
 
-@pytest.mark.normal
 def test_special_numbers(tmp_path: Path) -> None:
     pairs = np.array([(a, b) for a in SPECIAL for b in SPECIAL], np.float32)
     args = [len(pairs), *(np.ascontiguousarray(column) for column in pairs.T)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from dataclasses import replace
@@ -14,6 +15,8 @@ from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.run.bench import Anchor, Bench
 
 from .hostile import SCREEN, kernel, run
+
+pytestmark = pytest.mark.normal
 
 
 def test_a_right_kernel_is_measured(bench: Bench, builder: Builder) -> None:
@@ -56,7 +59,6 @@ def test_incorrect(bench: Bench, builder: Builder, body: str, parts: list[str]) 
         assert part in result.message
 
 
-@pytest.mark.normal
 def test_wrong_from_the_second_call_on(bench: Bench, builder: Builder) -> None:
     result = run(bench, kernel(builder, "right(y, x); y[0] += calls++;", "static int calls;"))
     assert isinstance(result, Failure)
@@ -107,7 +109,6 @@ def test_crash_says_what_was_going_on(bench: Bench, builder: Builder) -> None:
     assert result.message == "SIGABRT, while timing"
 
 
-@pytest.mark.normal
 @pytest.mark.parametrize(
     "body",
     [
@@ -127,7 +128,6 @@ def test_endless(bench: Bench, builder: Builder, home: Path, body: str) -> None:
     assert time.monotonic() - start < 120
 
 
-@pytest.mark.normal
 def test_endless_once_it_is_timed(bench: Bench, builder: Builder, home: Path) -> None:
     body = f"right(y, x); if (calls++ > {len(bench.cases)}) for (;;);"
     result = run(bench, kernel(builder, body, "static int calls;"))
@@ -136,15 +136,14 @@ def test_endless_once_it_is_timed(bench: Bench, builder: Builder, home: Path) ->
     assert "while timing" in result.message
 
 
-@pytest.mark.normal
 def test_descriptors_do_not_leak(bench: Bench, builder: Builder) -> None:
+    gc.collect()  # what other tests left open is not closed meanwhile
     before = len(os.listdir("/proc/self/fd"))
     for body in ("abort();", "right(y, x);", "right(y, x); exit(0);"):
         run(bench, kernel(builder, body))
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-@pytest.mark.normal
 def test_far_too_slow_is_pruned_while_screening(bench: Bench, builder: Builder) -> None:
     slow = "clock_t until = clock() + 5 * CLOCKS_PER_SEC / 2; while (clock() < until);"
     artifact = kernel(builder, f"{slow} right(y, x);")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.roof.work import count_steps
+from schedsearch.evaluate.run import sanitize
 from schedsearch.evaluate.run.bench import EXTRAPOLATED, Bench
-from schedsearch.evaluate.run.findings import Finding
+from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.evaluate.run.preparing import Excerpt, prepare
 from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.evaluate.run.timing import TimingPlan
@@ -102,6 +104,31 @@ def test_no_block_goes_without(row: int, column: int, builder: Builder, tmp_path
     assert "expected" in failure.message
 
 
+@pytest.mark.normal
+def test_one_element_that_is_not_written(builder: Builder, tmp_path: Path) -> None:
+    """Where nothing was evaluated."""
+    bench = large(doubled, builder, tmp_path)
+    for row, column in ((17, 101), (18, 101), (101, 17), (101, 18)):
+        skipped = f"if (i != {row} || j != {column}) y[300 * i + j] = 2 * x[300 * i + j];"
+        failure = bench.verify(built(builder, doubled, f"{ALL} {skipped}"))
+        assert failure is not None
+        assert f"y[{row}, {column}] is nan" in failure.message
+
+
+@proc
+def inner(y: f32[200, 300], x: f32[200, 300]):
+    for i in seq(1, 200):
+        for j in seq(0, 299):
+            y[i, j] = x[i, j] + x[i, j]
+
+
+@pytest.mark.normal
+def test_elements_that_the_procedure_does_not_write(builder: Builder, tmp_path: Path) -> None:
+    bench = large(inner, builder, tmp_path)
+    assert bench.verify(bench.baseline) is None
+
+
+@pytest.mark.normal
 def test_what_is_only_read_cannot_be_written(builder: Builder, tmp_path: Path) -> None:
     bench = large(doubled, builder, tmp_path)
     body = f"{ALL} y[300 * i + j] = 2 * x[300 * i + j]; ((float *)x)[307] = 1;"
@@ -131,9 +158,14 @@ def sized(n: size, y: f32[n, 300], x: f32[n, 300]):
     [(False, "passed"), (True, "not checked (`if (n >= 200)`: but not with n=200: ")],
 )
 def test_sanitizers_wait_for_large_cases_just_so_long(
-    split: bool, coverage: str, builder: Builder, tmp_path: Path
+    split: bool,
+    coverage: str,
+    builder: Builder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What smaller ones show counts all the same; of code that only these run nothing is known."""
+    """What smaller ones show counts all the same, however long they take; of code that only large
+    ones run nothing is known."""
     ast, code = mirror(sized), generate_c(sized)
     excerpt = Excerpt(code, 1.0, patience_s=0.0)
     bench = prepare(ast, code, bind(ast, {"n": 200}), builder, tmp_path, excerpt=excerpt)
@@ -143,7 +175,17 @@ def test_sanitizers_wait_for_large_cases_just_so_long(
         body = f"if (n >= 200) {{\n{body}\n}} else {{\n{body}\n}}"
     body = f"for (volatile int on = n == 200; on;);\n{body}"
     kernel = procs.handwritten(code, f"{_signature(code)}{{\n{body}\n}}\n")
-    inspector = Inspector(ast, code, bench, builder, slow_s=1.0)
+    inspector, called = Inspector(ast, code, bench, builder, slow_s=1.0), Inspector._called
+    now = 0.0
+    monkeypatch.setattr(sanitize, "time", SimpleNamespace(monotonic=lambda: now))
+
+    def on_a_slow_machine(*about: Any) -> Check:
+        nonlocal now
+        found = called(*about)
+        now += 100.0 if sanitize._RUN_S in about else 0.0
+        return found
+
+    monkeypatch.setattr(Inspector, "_called", on_a_slow_machine)
     memory, all_run = (str(each) for each in inspector.inspect(kernel))
     assert "behaviour: passed (but not with n=200: still running" in memory
     assert all_run.startswith(f"all code is run: {coverage}")
@@ -208,6 +250,7 @@ def test_what_cannot_be_evaluated_is_called_for_its_results_alone(
     assert dict(bench.time_baseline(PLAN).result.host)[EXTRAPOLATED] == "1/10"
 
 
+@pytest.mark.normal
 def test_what_is_fast_enough_is_called(builder: Builder, tmp_path: Path) -> None:
     ast = mirror(added)
     excerpt = Excerpt(generate_c(added), 1.0, patience_s=10.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from schedsearch.evaluate.code.counted import counted
@@ -64,6 +66,15 @@ def test_time_that_no_count_explains_is_waiting_for_data() -> None:
     assert "explain 4% of the time" in said
 
 
+def test_loops_that_are_not_counted_may_be_what_takes_time() -> None:
+    """A recurrence that is one instruction for a row was said to wait for data."""
+    loop = replace(hot(*LOOPS["latency"]), uncounted=2)
+    said = limit(COMPUTE, 1.0, loop)
+    assert "not known: 2 loops" in said
+    assert "4%" not in said
+    assert "latency" in limit(COMPUTE, 0.05, loop)  # that is explained
+
+
 def test_what_vector_units_do_besides_arithmetic_explains_time() -> None:
     """A blend of bytes was said to wait for data: its conversions take twice what its arithmetic
     does."""
@@ -92,6 +103,13 @@ def test_a_root_of_one_element_beside_whole_vectors_takes_the_divider_shortly() 
     loop = hot(*squares, "vsqrtss %xmm30,%xmm30,%xmm31")
     assert loop.counts.bounds["divider"] == 4.0
     assert "the divider" not in limit(COMPUTE, 1e-2, loop)
+
+
+def test_one_of_a_thing_is_said_so() -> None:
+    loop = hot("vmovups (%rax),%ymm1", "vmovups 32(%rax),%ymm2", "vmovups 64(%rax),%ymm3")
+    assert "3 loads and 0 stores" in limit(COMPUTE, 1e-2, loop)
+    stored = hot("vmovups %ymm1,(%rax)", "add $1,%rax")
+    assert "0 loads and 1 store, for 0 operations" in limit(COMPUTE, 1e-2, stored)
 
 
 def test_above_the_roofline_is_said() -> None:

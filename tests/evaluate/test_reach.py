@@ -60,6 +60,19 @@ def test_both_ends_of_a_large_tile() -> None:
     assert len(found) < 60
 
 
+def test_beyond_the_largest_tiles() -> None:
+    kernel = divide_loop(procs.copied, "i", 1024, ["io", "ii"], tail="cut")
+    kernel = divide_loop(kernel, "ii", 512, ["im", "ii"], perfect=True)
+    found = values(reach(procs.copied, kernel, n=10_000), "n")
+    for tile in (512, 1024):
+        beyond = {value % tile for value in found if value >= 2 * tile}
+        assert {0, 1, 2, 3, tile // 2, tile - 2, tile - 1} <= beyond
+        assert tile - 1 in found
+    assert len(found) < 60
+    few = reach(procs.copied, kernel, lambda call: call.value("n") < 600, n=10_000)
+    assert max(values(few, "n")) < 600
+
+
 def test_thresholds_are_met_and_passed() -> None:
     kernel = specialize(procs.copied, procs.copied.body()[0], ["n > 77"])
     assert {76, 77, 78} <= values(reach(procs.copied, kernel, n=10), "n")
@@ -131,6 +144,7 @@ def test_indices_have_residues_too() -> None:
     assert max(found) > 8
 
 
+@pytest.mark.normal
 def test_both_values_of_a_flag_meet_all_residues() -> None:
     kernel = divide_loop(control.flagged, "i #1", 8, ["io", "ii"], tail="cut")
     calls = reach(control.flagged, kernel, n=64).bindings
@@ -163,6 +177,13 @@ SPOILT = {
 }
 
 
+FAR = {
+    "the rest of a large tile": "if (n > 512 && n % 512 == 511) y[n - 1] += 1;",
+    "one beyond": "if (n > 512 && n % 512 == 1) y[0] += 1;",
+    "whole tiles": "if (n > 512 && n % 512 == 0) y[511] += 1;",
+}
+
+
 @pytest.fixture(scope="module")
 def bench(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     proc = mirror(procs.copied)
@@ -180,6 +201,17 @@ def kernel() -> Any:
 @pytest.mark.parametrize("fault", SPOILT.values(), ids=SPOILT.keys())
 def test_faults_of_certain_sizes(bench: Bench, builder: Builder, kernel: Any, fault: str) -> None:
     """Planted in the C of a kernel with tiles of 8 and a branch for multiples of 16."""
+    assert_found(bench, builder, kernel, fault)
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("fault", FAR.values(), ids=FAR.keys())
+def test_faults_beyond_large_tiles(bench: Bench, builder: Builder, fault: str) -> None:
+    kernel = divide_loop(procs.copied, "i", 512, ["io", "ii"], tail="cut")
+    assert_found(bench, builder, kernel, fault)
+
+
+def assert_found(bench: Bench, builder: Builder, kernel: Any, fault: str) -> None:
     general = bench.plan.proc
     found = Reacher(general, bind(general, {"n": 256}), everything, everything).reach(
         mirror(kernel)

@@ -20,6 +20,8 @@ from schedsearch.evaluate.run.timing import TimingPlan
 
 from .hostile import kernel, run
 
+pytestmark = pytest.mark.normal
+
 
 def check_the_run_goes_on(bench: Bench) -> None:
     assert isinstance(run(bench, bench.baseline), Measurement)
@@ -91,7 +93,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.normal
 @pytest.mark.parametrize(("body", "part"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(bench: Bench, builder: Builder, home: Path, body: str, part: str) -> None:
     result = run(bench, kernel(builder, body))
@@ -219,7 +220,6 @@ def test_harmless(bench: Bench, builder: Builder, home: Path, body: str) -> None
     assert isinstance(result, Measurement), result
 
 
-@pytest.mark.normal
 @pytest.mark.parametrize("rounds", [40, 90])
 def test_many_rounds(bench: Bench, builder: Builder, home: Path, rounds: int) -> None:
     """Each has copies of the code, whose descriptors are kept open."""
@@ -251,7 +251,6 @@ SNIPPETS = [
 ]
 
 
-@pytest.mark.normal
 @settings(
     max_examples=12,
     deadline=None,

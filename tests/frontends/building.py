@@ -10,9 +10,9 @@ from schedsearch.frontends.graph import Array, Constant, Load, Store, Value, Vie
 from schedsearch.frontends.lowered import Refusal
 from schedsearch.frontends.types import cast, constant, result_type
 from schedsearch.frontends.views import (
+    ONE,
     Size,
     axis_of,
-    broadcast_shape,
     broadcast_to,
     expand,
     replaced,
@@ -27,9 +27,13 @@ def unified(values: Sequence[Value | int | float]) -> tuple[Value, ...]:
 
 
 def broadcast(values: Sequence[Value]) -> tuple[Value, ...]:
-    """The values, as views of one shape."""
-    shape = broadcast_shape([each.shape for each in values])
-    return tuple(broadcast_to(each, shape) for each in values)
+    """The values, as views of one shape. `broadcast_to` refuses those that have none."""
+    rank = max(len(each.shape) for each in values)
+    shape = [ONE] * rank
+    for each in values:
+        for axis, n in enumerate(each.shape, rank - len(each.shape)):
+            shape[axis] = shape[axis] if n == ONE else n
+    return tuple(broadcast_to(each, tuple(shape)) for each in values)
 
 
 def apply(function: str, *operands: Value | float) -> Value:

@@ -612,4 +612,129 @@ WILD: dict[str, tuple[str, Make]] = {
                for (int j = 0; j < n; j++) for (int k = 0; k < m; k++) *q++ += j - k; }""",
         lambda n: [n, n + 1, f64(n, n + 1), f32(n, n, n + 1), f64(n, n + 1)],
     ),
+    "memory of whole arrays": (
+        """#include <string.h>
+           void f(int n, int m, int k, double a[n][m], const double b[n][m], float c[n][m][k]) {
+             memset(a, 0, sizeof(double) * n * m);
+             memset(c, 0, n * m * k * sizeof(float));
+             memset(c[n - 1], 0, sizeof(float) * m * k);
+             if (n > 1) memcpy(a + 1, b, sizeof(double) * (n - 1) * m);
+             a[0][0] += 1; c[0][0][k - 1] = 2; }""",
+        lambda n: [n, n + 1, 2, f64(n, n + 1), f64(n, n + 1), f32(n, n + 1, 2)],
+    ),
+    "constants that are counted": (
+        """enum { E_N = 8 / 2, E_M = -E_N % 3 + 2, E_K = 1 << 3 >> 1, E_L = E_N > 3 ? 5 : 6 };
+           enum { E_Q = ~0 & 7, E_Z = !0 || 0, E_W = (E_N ^ 1) | 8, E_V = -7 / 2 };
+           void f(double x[E_N], double y[E_K][E_L]) {
+             for (int i = 0; i < E_N; i++) x[i] = E_M + 10 * E_Q + 100 * E_Z + 1000 * E_W + E_V;
+             for (int j = 0; j < E_L; j++) y[E_K - 1][j] = j; }""",
+        lambda n: [f64(4), f64(4, 5)],
+    ),
+    "one name, an index and data": (
+        """void f(int n, const int *a, double *x) {
+             int t = a[0], i = a[n - 1];
+             for (int i = 0; i < n; i++) { int t = n - 1 - i; x[t] = i; }
+             for (int i = 0; i < n; i++) { int t = a[i]; if (t > 0) x[i] += t; }
+             x[0] += t * i; }""",
+        lambda n: [n, i32(n), f64(n)],
+    ),
+    "parameters without names": (
+        """static double helper_of(double v, int) { return v * v; }
+           void f(int n, double *x, int, const float *) {
+             for (int i = 0; i < n; i++) x[i] = helper_of(x[i], i); }""",
+        lambda n: [n, f64(n), 3, f32(2)],
+    ),
+    "memory of its own": (
+        """#include <stdlib.h>
+           void f(int n, int m, double *x, float a[n][m]) {
+             double *t = malloc(n * sizeof *t);
+             float *z = (float *)calloc(n + 1, sizeof(float)), (*rows)[m] = malloc(sizeof a[0] * n);
+             if (t == NULL || !z) return;
+             double *p = t;
+             for (int i = 0; i < n; i++) *p++ = x[n - 1 - i];
+             for (int i = 0; i < n; i++) { x[i] = t[i] + z[i]; z[i + 1] += i; }
+             for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) rows[i][j] = z[n] - a[i][j];
+             for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] += rows[n - 1 - i][j];
+             free(t); free(z);
+             free(rows); }""",
+        lambda n: [n, n + 1, f64(n), f32(n, n + 1)],
+    ),
+    "memory that is walked": (
+        """#include <stdlib.h>
+           void f(int n, double *x) {
+             double *t = malloc(sizeof(double) * n);
+             for (int i = 0; i < n; i++) *t++ = 2 * x[i];
+             t -= n;
+             for (int i = 0; i < n; i++) x[i] = t[n - 1 - i];
+             free(t); }""",
+        lambda n: [n, f64(n)],
+    ),
+    "rounding": (
+        """#include <math.h>
+           void f(int n, const double *x, double *y, float *z, int *k) {
+             for (int i = 0; i < n; i++) {
+               y[i] = round(x[i]) + 10 * trunc(x[i]); z[i] = roundf(z[i] * 2) / truncf(z[i] * 9);
+               k[i] = isnan(x[i]) + 2 * (isnan(z[i]) ? 1 : 0) + (int)round(x[i] * 2.5); }
+             y[0] = round(-0.0 * (n + 1)); y[n] = round(2.5) + trunc(-0.5) + round(-1.5); }""",
+        lambda n: [n, f64(n) * 3, f64(n + 1), f32(n), i32(n)],
+    ),
+    "copies of data": (
+        """void f(int n, int m, const int *a, double x[n][m]) {
+             for (int i = 0; i < n; i++) {
+               int k = a[i]; const int twice = k + k, more = twice + 1;
+               for (int j = 0; j < m; j++) { int k = m - 1 - j; x[i][k] += j; }
+               if (k > 0) { int i = k; x[0][0] += i + more; } }
+             { int k = n - 1; x[k][0] = 1; } }""",
+        lambda n: [n, n + 1, i32(n), f64(n, n + 1)],
+    ),
+    "truth values": (
+        """#include <stdbool.h>
+           int f(int n, const double *x, bool *y) {
+             bool any = false;
+             int count = 0;
+             for (int i = 0; i < n; i++) {
+               bool up = x[i] > 0.5, odd = x[i] * 0.25;
+               y[i] = !up; count += up + 2 * odd;
+               if (up) any = true; }
+             return any ? count : -count; }""",
+        lambda n: [n, f64(n), u8(n) % 2],
+    ),
+    "types of arrays": (
+        """typedef double *t_vector; typedef const float *t_input; typedef double t_matrix[3][3];
+           void f(int n, t_vector x, t_input y, const t_matrix m) {
+             t_matrix t;
+             for (int i = 0; i < 3; i++) for (int j = 0; j < 3; j++) t[i][j] = m[j][i];
+             t_vector p = x;
+             for (int i = 0; i < n; i++) *p++ = y[i] + t[i % 3][1]; }""",
+        lambda n: [n, f64(n), f32(n), f64(3, 3)],
+    ),
+    "types of arrays of hidden names": (
+        """enum { N = 4, M = 3 }; typedef double t_mat[N][M]; typedef t_mat t_mats[M];
+           static double last(t_mat m, int N, int M) { return m[N - 1][M - 1]; }
+           void f(t_mat x, t_mats y, int M) {
+             const int N = 2;
+             for (int i = 0; i < N + 1; i++) for (int j = 0; j < 2; j++) x[i][j] = M + y[2][i][j];
+             t_mat t = {{1}};
+             x[3][2] = last(y[1], 4, 3) + sizeof(t) + t[0][0]; }""",
+        lambda n: [f64(4, 3), f64(3, 4, 3), n],
+    ),
+    "a type said twice": (
+        """typedef double T; typedef T T; typedef T V[3]; typedef V V;
+           typedef float *P; typedef P P;
+           void f(V x, P y, T s) { for (int i = 0; i < 3; i++) x[i] = y[i] + s; }""",
+        lambda n: [f64(3), f32(3), float(n)],
+    ),
+    "memory that is freed elsewhere": (
+        """#include <stdlib.h>
+           static void done(float *t) { free((void *)t); }
+           void f(int n, double y[n]) {
+             float *t = malloc(n * sizeof *t);
+             double *u = malloc(sizeof(double) * n), *p = u;
+             double (*rows)[2] = calloc(n, sizeof *rows);
+             for (int i = 0; i < n; i++) { t[i] = y[i]; *p++ = 2; rows[i][1] += i; }
+             for (int i = 0; i < n; i++) y[i] = t[i] + u[i] + rows[i][0] + rows[i][1];
+             done(t); if (u) free(u);
+             free(rows); }""",
+        lambda n: [n, f64(n)],
+    ),
 }

@@ -49,6 +49,16 @@ def jacobi_2d(steps, A, B):
         t += 1
 
 
+@example(lambda r: (r.random(9), r.random((4, 4))))
+def results_that_are_read_while_they_are_written(x, A):
+    c, d, e, m = np.cumsum(x), x * 2, x + 1, A * 3
+    c[2:] = c[2:] - c[:-2]
+    d[1:] -= d[:-1]
+    e[:] = e[::-1] + e[0]
+    m[:] = m @ m + m.T
+    return c, d, e, m
+
+
 @example(lambda r: (r.random((4, 9)).astype(np.float32),))
 def softmax(x):
     e = np.exp(x - np.max(x, axis=-1, keepdims=True))
@@ -311,3 +321,16 @@ def shifted_in_a_branch(x, y):
         if i < len(x) - 2:
             y[:-1] = y[1:]
             x[:-1] = x[1:]
+
+
+@example(lambda r: (r.random(7), r.random((5, 5)), r.random((4, 3))))
+def read_while_written(x, A, B):
+    twice, sums, square, product = x * 2, np.cumsum(x), x * x, A @ A
+    columns, both = B.sum(0), np.exp(x)
+    twice[::-1] = twice
+    sums[::-1] = sums
+    square[::-1] = x * x
+    product.T[:] = product
+    columns[::-1] += columns
+    both[1:] -= both[:-1]
+    return twice, sums, square, product, columns, both

@@ -35,7 +35,7 @@ class Writer:
         return f"{letter}{self.count}"
 
     def statement(self, depth: int, loops: int) -> None:
-        match self.rng.randint(0, 12):
+        match self.rng.randint(0, 14):
             case 0 | 1:
                 self.assign_square(depth)
             case 2 | 3:
@@ -73,6 +73,17 @@ class Writer:
                 )
                 self.put(depth, f"{name} = {view}")
                 self.rows.append(name)
+            case 12:  # of itself, elsewhere
+                name = self.fresh("v")
+                self.put(depth, f"{name} = {self.row(1)} + {self.pick(self.rows)}")
+                self.rows.append(name)
+                shifted = ["[1:] -= {}[:-1]", "[:-2] += {}[2:] * 0.5", "[1:] = {}[-2::-1]"]
+                self.put(depth, name + self.pick(shifted).format(name))
+            case 13 if self.indices:
+                tests = [f"{self.scalar(1)} > 0.5", f"{self.pick(self.indices)} % 2 == 1"]
+                self.put(depth, f"if {self.pick(tests)}:")
+                self.inner(depth + 1, 0)
+                self.put(depth + 1, "continue")
             case _:
                 name = self.pick(self.scalars)
                 self.put(depth, f"{name} = 0.5 * {name} + {self.scalar(1)}")

@@ -17,6 +17,8 @@ _REDUCING = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.mi
 _BINARY = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "neg": np.negative}
 _OTHER = {"max": np.maximum, "min": np.minimum, "abs": np.abs, "exp": np.exp, "sqrt": np.sqrt}
 _OTHER |= {"log1p": np.log1p, "expm1": np.expm1, "rint": np.rint, "floor": np.floor}
+_OTHER |= {"pow": np.power, "log": np.log, "sin": np.sin, "cos": np.cos, "tanh": np.tanh}
+_OTHER |= {"atan2": np.arctan2}
 _COMPARED = {
     "<": np.less,
     "<=": np.less_equal,

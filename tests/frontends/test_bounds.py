@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def value(expr: q.Affine, known: dict[q.Var, int]) -> int:
     return q.evaluate_affine(expr, known.__getitem__)  # type: ignore[arg-type]
 
 
+@pytest.mark.normal
 @settings(max_examples=300, derandomize=True)
 @given(expr=expressions(N, M))
 def test_of_sizes(expr: q.Affine) -> None:
@@ -42,6 +44,7 @@ def test_of_sizes(expr: q.Affine) -> None:
             assert value(expr, {N: n, M: m}) >= least
 
 
+@pytest.mark.normal
 @settings(max_examples=300, derandomize=True)
 @given(expr=expressions(N, M), fact=expressions(N, M))
 def test_lengths(expr: q.Affine, fact: q.Affine) -> None:
@@ -64,6 +67,7 @@ def test_lengths_that_are_found() -> None:
     assert lengthened(n - q.floor_div(n - m, 2), []) is None
 
 
+@pytest.mark.normal
 @settings(max_examples=300, derandomize=True)
 @given(expr=expressions(N, i, j), begin=SMALL, positive=st.booleans())
 def test_over_loops(expr: q.Affine, begin: int, positive: bool) -> None:

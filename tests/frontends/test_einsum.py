@@ -373,8 +373,8 @@ def test_long_loops_without_a_schedule_are_not_tried(monkeypatch: pytest.MonkeyP
 
 
 def test_the_fastest_is_kept() -> None:
-    chosen = fastest({name: lambda s=s: sleep(s) for name, s in (("a", 0.003), ("b", 0.0))})
-    assert chosen == "b"
+    # Of the least times: a call that does nothing is disturbed in some rounds, not in all calls.
+    assert fastest({"a": lambda: sleep(0.003), "b": lambda: None}) == "b"
 
 
 @pytest.mark.slow

@@ -131,6 +131,18 @@ def test_an_index_beside_itself_runs_less_far() -> None:
     assert list(computed("d[i] = A[i+1] - A[i]", A=np.array([1.0, 4.0, 9.0]))) == [3, 5]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y[i] = A[i+j]*w[j] + v[i]*w[j]*u[k]*A[i+j+k]",
+        "y[i] = v[i]*w[j]*u[k]*A[i+j+k] + A[i+j]*w[j]",
+    ],
+)
+def test_an_array_is_as_long_as_its_longest_access_wherever_that_is(text: str) -> None:
+    arrays = {"v": np.ones(2), "w": np.array([1.0, 2.0]), "u": np.ones(3), "A": np.arange(5.0)}
+    assert list(computed(text, **arrays)) == [17, 29]
+
+
 def test_strides_run_as_far_as_they_can() -> None:
     text = "di: index[2]; p[i] max= A[2*i + di]"
     assert list(computed(text, A=np.array([1.0, 4.0, 9.0, 2.0, 0.0]))) == [4, 9]

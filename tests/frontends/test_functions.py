@@ -131,6 +131,7 @@ def test_constants_and_functions_may_be_arguments(tmp_path: Path) -> None:
         assert code.source.count(f"static inline {name.split('_')[-1]} {name}(") == 1
 
 
+@pytest.mark.normal
 def test_a_written_procedure_imports_them(tmp_path: Path) -> None:
     """From the module that defines them."""
     procedure = procedures(tmp_path, kinds=["f32"])["f32"]

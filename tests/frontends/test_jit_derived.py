@@ -133,7 +133,40 @@ def half_in_place(x, y):
     y -= 1
 
 
+def seen(a):
+    diagonal = np.diag(a[:4, :4])
+    own = np.clip(a, None, None)
+    a[0, 0] = 9.0
+    own[1, 1] = 7.0
+    return diagonal + 0.0, own, a + 0.0
+
+
+def dotted(a, b):
+    return np.vdot(a, b), np.vdot(a[0], b[0])
+
+
+def chosen_by_numbers(a):
+    return np.where([1.0, 0.0, 1.0, 0.0, 1.0, 0.0], a, 0.0)
+
+
+def summed_into(a, sums, running):
+    np.sum(a, axis=0, out=sums)
+    np.add.accumulate(a[:, 0], out=running)
+    return sums + 0.0, running + 0.0
+
+
+def whole_averages(counts, w):
+    return np.average(counts, weights=w)
+
+
+LARGE = np.full((4, 6), 1.0, np.float32) + np.array([[2.0**24], [0], [0], [0]], np.float32)
+
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (seen, (A,)),
+    (dotted, (A, B)),
+    (chosen_by_numbers, (A,)),
+    (summed_into, (LARGE, np.zeros(6), np.zeros(4))),
+    (whole_averages, (COUNTS.astype(np.uint8), A[0, :4] ** 2 + 1)),
     (elements, (X, COUNTS)),
     (finite, (X, A)),
     (sums_of_exponentials, (X, X[::-1].copy())),
@@ -156,6 +189,42 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 def test_as_in_numpy(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
     with np.errstate(all="ignore"):
         checked(function, *args)
+
+
+def clipped_where(a):
+    return np.clip(a, 0.0, 0.5, where=a > 0)
+
+
+def wide_product(a):
+    return np.matmul(a, a.T, dtype=np.float64)
+
+
+def wide_sums(a):
+    return np.add.outer(a, a, dtype=np.float64)
+
+
+def whole_reciprocal(counts):
+    return np.reciprocal(counts)
+
+
+def running_counts(a):
+    return np.cumsum(a > 0, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "word"),
+    [
+        (clipped_where, A, "np.clip with where"),
+        (wide_product, A, "np.matmul with dtype"),
+        (wide_sums, A, "np.add.outer"),
+        (whole_reciprocal, COUNTS, "np.reciprocal"),
+        (running_counts, A, "truth values"),
+    ],
+)
+def test_what_has_another_meaning_is_refused(
+    function: Callable[..., Any], given: Any, word: str
+) -> None:
+    assert word in refusal(function, given)
 
 
 @pytest.mark.parametrize("function", [half, half_in_place])
@@ -209,6 +278,7 @@ def test_reshaped_results_are_stored_once(function: Callable[..., Any]) -> None:
     assert "[" in text
 
 
+@pytest.mark.normal
 def test_reshaped_results_are_the_same_memory() -> None:
     x = T.copy()
     y, line, argument = (found := schedsearch.jit(flattened)(x))

@@ -209,10 +209,6 @@ def after(A, n):
     return A[n:] + 1
 
 
-def last(A):
-    return A[-20:2] + 1
-
-
 @pytest.mark.parametrize(
     ("function", "args", "words"),
     [
@@ -221,7 +217,6 @@ def last(A):
         (products, (np.ones(4, np.int8), 50, 7), ("350", "int8")),
         (chosen, (np.ones(4, np.int8), 300), ("int8", "outside")),
         (after, (row(9), 12), ("n is 12", "A.shape[0] - n")),
-        (last, (row(9),), ("A.shape[0] is 9", "A.shape[0] - 20 >= 0")),
     ],
 )
 def test_sizes_that_do_not_fit_are_named(

@@ -32,6 +32,8 @@ def proc(name: str, args: list[q.Var], *body: q.Stmt) -> q.Proc:
         ("max", "max_1"),
         ("p", "p_1"),
         ("exp", "exp_1"),
+        ("free", "free_1"),
+        ("linux", "linux_1"),
         ("_x", "x"),
         ("2x", "t2x"),
         ("\u00e4.b", "b"),
@@ -48,6 +50,7 @@ def test_procedures_are_not_called_like_functions_of_c() -> None:
     named = naming(proc("tanhf", [var]))
     assert named.procedure == "tanhf_1"
     assert named(var) == "tanh"
+    assert naming(proc("div", [var])).procedure == "div_1"
 
 
 def test_loops_take_letters_that_are_free() -> None:

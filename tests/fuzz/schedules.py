@@ -14,7 +14,7 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.estimate.cost import log_cost
 from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.registry import Transform, apply, on_request, select
+from schedsearch.transforms.registry import Transform, apply, select
 from schedsearch.transforms.replay import State
 
 TRIES = 2
@@ -22,7 +22,7 @@ TRIES = 2
 
 
 COMMON = {"compile_with", "cut_loop", "inline_call", "inline_window", "lift_alloc", "mult_loops"}
-COMMON |= {"parallelize", "place", "place_static", "prefetch", "reorder", "shift_loop"}
+COMMON |= {"parallelize", "place", "prefetch", "reorder", "shift_loop"}
 COMMON |= {"simplify", "split", "unroll"}
 """Transforms that apply nearly everywhere."""
 
@@ -86,5 +86,5 @@ def _legal(state: State, choice: int, target: Target) -> Iterator[tuple[Rewrite,
 
 
 def _order(choice: int) -> list[Transform]:
-    rng, offered = random.Random(choice), [*select(None), *on_request()]
-    return sorted(offered, key=lambda each: rng.random() + LATER * (each.name in COMMON))
+    rng = random.Random(choice)
+    return sorted(select(None), key=lambda each: rng.random() + LATER * (each.name in COMMON))

@@ -130,8 +130,7 @@ def legal(
     for state in (State(procedure, mirror(procedure)), *(step.state for step in steps)):
         target = replace(machine, build=state.build)
         for transform in select(sorted(registry().keys() - known)):
-            own = replace(target, threads=1) if transform.on_request else target
-            for rewrite in islice(transform.rewrites(state.ast, own), TRIES):
+            for rewrite in islice(transform.rewrites(state.ast, target), TRIES):
                 with suppress(RewriteError):
                     apply(state.procedure, state.ast, rewrite)
                     yield transform.name

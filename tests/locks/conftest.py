@@ -1,6 +1,5 @@
-"""Commands run as in `tests/cli`, property tests as in `tests/core`."""
+"""Commands run as in `tests/cli`."""
 
 from cli.conftest import first, hurried, run, tuned
-from core import conftest as repeatable
 
-__all__ = ["first", "hurried", "repeatable", "run", "tuned"]
+__all__ = ["first", "hurried", "run", "tuned"]

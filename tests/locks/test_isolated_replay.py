@@ -66,10 +66,11 @@ def test_it_gives_what_replay_here_gives(matmul: Any) -> None:
     assert found.code == generate_c(state.procedure, state.build)
 
 
+@pytest.mark.normal
 def test_what_takes_too_long_is_ended(matmul: Any) -> None:
     begin = time.monotonic()
-    said = refused(matmul, LONG, seconds=0.5)
-    assert said.startswith("replaying the schedule takes longer than 0.5 s, at step ")
+    said = refused(matmul, LONG, seconds=2.0)  # a busy machine starts the process late
+    assert said.startswith("replaying the schedule takes longer than 2 s, at step ")
     assert time.monotonic() - begin < 30
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from cli.invoke import MATMUL
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, PeerComparison
 from schedsearch.evaluate.build.host import cpu_identity
-from schedsearch.peers.against import Kernel, compare, parse_against
+from schedsearch.peers.against import Kernel, as_experts_compile, compare, parse_against
 from schedsearch.peers.arrays import Argument, Fill, make_arrays
 from schedsearch.peers.configurations import USUAL, of_openblas
 from schedsearch.peers.contender import Contender, PeerError, Terms, What
@@ -178,6 +179,17 @@ def test_the_c_as_written_by_a_compiler(kernel: Kernel) -> None:
     found = only(kernel, f"cc={kernel.target.compiler.path}")
     assert found.ratio is not None, found.failure
     assert "-O3 -march=native -ffast-math" in found.ran
+
+
+@pytest.mark.normal
+def test_what_a_compiler_is_given_is_told(kernel: Kernel) -> None:
+    code = as_experts_compile(kernel.code)
+    text = (
+        f"{code.header}\n{code.source}\nvoid other(int *x) {{\n#pragma omp parallel\n*x = 1;\n}}\n"
+    )
+    found = only(replace(kernel, written=text), f"cc={kernel.target.compiler.path}")
+    assert found.ratio is not None, found.failure
+    assert "-ffast-math -fopenmp" in found.ran
 
 
 @pytest.mark.normal

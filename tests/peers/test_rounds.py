@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from schedsearch.peers import rounds
 from schedsearch.peers.agreement import difference, not_comparable
 from schedsearch.peers.rounds import Plan, clock_of, ratio, seconds, time_interleaved
 
@@ -109,3 +110,17 @@ def test_infinities_and_nan_of_the_procedure_itself_are_no_difference_of_a_peer(
     assert not_comparable(finite) is None
     says = not_comparable({**finite, "y": np.float64([1, value])})
     assert says == "y: the procedure itself gives infinities or NaNs on the data used"
+
+
+def test_threads_of_the_one_before_sleep_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a contender's samples of a round come in a row, after a pause."""
+    heard: list[str] = []
+    monkeypatch.setattr(rounds.time, "sleep", lambda s: heard.append("-" if s else ""))
+    pair = {name: Steady(name or "b", 0.001, heard) for name in ("a", "")}  # ours has no name
+    time_interleaved(pair, Plan(rounds=6, seconds=60), threads=2)
+    blocks = "".join(heard).split("-")[1:]
+    assert {"".join({*block}) for block in blocks} == {"a", "b"}
+    assert len(blocks) == 2 + 6 * 2  # to calibrate, and in each round
+    heard.clear()
+    time_interleaved(pair, Plan(rounds=2, seconds=60))
+    assert "-" not in heard

@@ -20,7 +20,19 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 PATIENCE_S = 60
 
+# Words of the protocol's answers where a page has gone before it could answer.
+_REPLACED = ("navigated", "context")
+
+_TRUE = """(() => {
+  try { return Boolean(%s) }
+  catch (error) { if (error instanceof TypeError) return false; throw error }
+})()"""
+
 _KEYS = {"Enter": "\r", " ": " ", "Tab": "\t"}
+
+
+class PageReplaced(Exception):
+    """The page was replaced by another before it had answered."""
 
 
 class Browser:
@@ -43,6 +55,12 @@ class Browser:
         self._send("Page.navigate", url=address)
         self.wait("document.querySelector('main section')")
 
+    def reload(self) -> None:
+        """The page is drawn anew when this returns: the old one does not answer for it."""
+        self.run("window.old = true")
+        self._send("Page.reload")
+        self.wait("!window.old && document.querySelector('main section')")
+
     def screen(self, width: int, height: int = 900, *, dark: bool = False) -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._send("Emulation.setDeviceMetricsOverride", **size)
@@ -57,11 +75,18 @@ class Browser:
         return found["result"].get("value")
 
     def wait(self, script: str, seconds: float = PATIENCE_S) -> None:
-        """Until an expression is true."""
+        """Until an expression is true, on whatever page is there by then: it may be about what is
+        not drawn yet."""
         end = time.monotonic() + seconds
-        while not self.run(f"Boolean({script})"):
+        while not self._true(script):
             assert time.monotonic() < end, (script, self.run("document.body.innerText"))
             time.sleep(0.05)
+
+    def _true(self, script: str) -> bool:
+        try:
+            return bool(self.run(_TRUE % script))
+        except PageReplaced:
+            return False
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -86,6 +111,8 @@ class Browser:
         while True:
             answer = self._read()
             if answer.get("id") == self._number:
+                if any(word in answer.get("error", {}).get("message", "") for word in _REPLACED):
+                    raise PageReplaced(answer)
                 assert "error" not in answer, answer
                 return answer["result"]
             self._hear(answer)
@@ -130,6 +157,6 @@ def browser(folder: Path) -> Iterator[Browser]:
         yield Browser(process, into, out)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE_S)
         os.close(into)
         os.close(out)

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import ray
+from faults.processes import descendants
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
@@ -342,7 +343,7 @@ def test_ray_is_out_of_reach_of_others(executor: Executor) -> None:
     addresses = listening([os.getpid(), *processes])
     assert len(addresses) >= 3, "Ray listens somewhere"
     assert all(address.is_loopback for address in addresses)
-    (head,) = (pid for pid in processes if "gcs_server" in Path(f"/proc/{pid}/cmdline").read_text())
+    (head,) = (pid for pid in processes if b"gcs_server" in command_of(pid))
     environment = Path(f"/proc/{head}/environ").read_text().split("\0")
     assert {"RAY_AUTH_MODE=token", f"RAY_AUTH_TOKEN={os.environ['RAY_AUTH_TOKEN']}"} <= {
         *environment
@@ -352,14 +353,16 @@ def test_ray_is_out_of_reach_of_others(executor: Executor) -> None:
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="two cores are needed")
 @pytest.mark.parametrize("executor", ["ray"], indirect=True, scope="module")
 def test_cores_are_left_alone_only_where_kernels_are_timed(executor: Executor, work: Work) -> None:
-    one(executor, ExpandJob(Trace()))
+    pool = executor._pools[ExpandJob]  # type: ignore[attr-defined]
+    started = [each.actor.__ray_ready__.remote() for each in pool._idle]
+    ray.get(started)  # after workers of other tests were ended
     here = expanding()
     place = MeasuringPlace("another machine", measuring_cores(1))
     actor = ray.remote(ExpandActor).options(num_cpus=0).remote(work.spec, place)
     ray.get(actor.abilities.remote())
     elsewhere = expanding() - here
     free = set(usable_cores()) - set(measuring_cores(1))
-    assert here
+    assert len(here) == len(started) == SLOTS
     assert all(os.sched_getaffinity(pid) == free for pid in here)
     assert [os.sched_getaffinity(pid) for pid in elsewhere] == [set(usable_cores())]
     ray.kill(actor)
@@ -376,16 +379,15 @@ def test_what_starts_beside_ray_is_not_taken_for_its_own() -> None:
 
 
 def expanding() -> set[int]:
-    names = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(os.getpid())}
-    return {pid for pid, name in names.items() if name.startswith(b"ray::ExpandActor")}
+    found = descendants(os.getpid())
+    return {pid for pid in found if command_of(pid).startswith(b"ray::ExpandActor")}
 
 
-def descendants(pid: int) -> list[int]:
-    found = []
-    for threads in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, threads.read_text().split()):
-            found += [child, *descendants(child)]
-    return found
+def command_of(pid: int) -> bytes:
+    """Empty if it has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
 
 
 def listening(processes: list[int]) -> list[IPv4Address | IPv6Address]:

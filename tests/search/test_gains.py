@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.core.trace import Rewrite
-from schedsearch.search.strategies.experience import OPTIMISM, SPREAD, Situation, Worth, shipped
-from schedsearch.search.strategies.gains import BOLDNESS, Gains
+from schedsearch.search.strategies.gains import BOLDNESS, OPTIMISM, SPREAD, Gains, Situation
 from schedsearch.search.strategies.protocol import Node
-from schedsearch.transforms.registry import registry
 
 from .landscapes import ROOT, Child, Expanded, Measured, Replayed, Told, child
 
@@ -34,21 +32,13 @@ def block() -> Rewrite:
 
 
 def test_what_was_never_tried_is_worth_a_little() -> None:
-    gains = Gains({})
+    gains = Gains()
     assert gains.of_situation(UNBLOCKED) == pytest.approx(OPTIMISM + BOLDNESS * SPREAD)
     assert gains.of_rewrite(split(4)) == 0.0
 
 
-def test_a_search_begins_with_what_others_found() -> None:
-    gains = Gains({UNBLOCKED: Worth(-1.0, 0.2)})
-    assert gains.of_situation(UNBLOCKED) == pytest.approx(-1.0 + BOLDNESS * 0.2)
-    for _ in range(100):
-        gains.learn(made(split(4)), 1.0)
-    assert gains.of_situation(UNBLOCKED) > 0.9
-
-
 def test_blocks_change_what_others_are_worth() -> None:
-    gains = Gains({})
+    gains = Gains()
     for _ in range(10):
         gains.learn(made(split(4)), 1.0)
         gains.learn(made(split(4), block(), split(2)), -1.0)
@@ -56,16 +46,8 @@ def test_blocks_change_what_others_are_worth() -> None:
     assert gains.of_situation(Situation("split", True)) < 0.0
 
 
-def test_everybody_has_experience_of_known_transforms() -> None:
-    found = shipped()
-    assert {situation.transform for situation in found} <= set(registry())
-    assert found[Situation("register_block", False)].mean > 0
-    useful, useless = (found[Situation(name, True)] for name in ("compile_with", "reorder_stmts"))
-    assert useful.mean + useful.spread > useless.mean + useless.spread
-
-
 def test_a_rewrite_is_known_wherever_it_applies_and_by_its_arguments() -> None:
-    gains = Gains({})
+    gains = Gains()
     gains.learn(made(split(4, place=0)), 1.0)
     gains.learn(made(split(8, place=0)), -1.0)
     assert gains.of_rewrite(split(4, place=3)) > 0 > gains.of_rewrite(split(8, place=3))
@@ -74,7 +56,7 @@ def test_a_rewrite_is_known_wherever_it_applies_and_by_its_arguments() -> None:
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=50))
 def test_estimates_stay_between_the_prior_and_what_was_seen(surpluses: list[float]) -> None:
-    gains = Gains({})
+    gains = Gains()
     for surplus in surpluses:
         gains.learn(made(split(4)), surplus)
     low, high = min(OPTIMISM, *surpluses), max(OPTIMISM, *surpluses)
@@ -86,7 +68,7 @@ def test_estimates_stay_between_the_prior_and_what_was_seen(surpluses: list[floa
 @pytest.mark.normal
 @given(st.floats(-2, 2))
 def test_many_trials_outweigh_the_prior(surplus: float) -> None:
-    gains = Gains({})
+    gains = Gains()
     for _ in range(1000):
         gains.learn(made(split(4)), surplus)
     total = gains.of_situation(UNBLOCKED) + gains.of_rewrite(split(4))
@@ -94,7 +76,7 @@ def test_many_trials_outweigh_the_prior(surplus: float) -> None:
 
 
 def test_of_two_transforms_with_one_mean_the_one_that_varies_is_worth_more() -> None:
-    gains, other = Gains({}), Rewrite("fuse", 1, (0,), "for i in seq(0, 64)")
+    gains, other = Gains(), Rewrite("fuse", 1, (0,), "for i in seq(0, 64)")
     for number in range(20):
         gains.learn(made(split(4)), (-1) ** number)
         gains.learn(made(other), 0.0)

@@ -17,6 +17,7 @@ from schedsearch.core.records import Artifact, Measurement, Outcome, RunStatus
 from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.run.timing import Cache, TimingPlan
 from schedsearch.search import session
+from schedsearch.search.engine import dispatcher
 from schedsearch.search.engine.progress import Progress
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
@@ -98,8 +99,10 @@ def different(store: Path) -> set[str]:
 
 
 def test_equal_seeds_make_equal_trees(
-    tmp_path: Path, asked: list[tuple[Artifact, TimingPlan]]
+    tmp_path: Path, asked: list[tuple[Artifact, TimingPlan]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where children are not made in portions of a second, which depend on how busy it is."""
+    monkeypatch.setattr(dispatcher, "PORTION_S", 1e9)
     stores = [tmp_path / "a.sqlite", tmp_path / "b.sqlite"]
     results = [tune(options(store), listen([])) for store in stores]
     assert trace_keys(stores[0]) == trace_keys(stores[1])

@@ -69,13 +69,6 @@ def test_what_is_slower_or_the_same_is_not_taken_over(store: Store) -> None:
     assert found(store, own) == ["a"]
 
 
-def test_what_was_not_asked_for_is_not_taken_over(store: Store) -> None:
-    own = tuned(store, OWN)
-    tuned(store, replace(OWN, sizes=(("N", 32),)), a=2.0)
-    assert origins(store, own, OWN, TARGET, {"place_static"})
-    assert not origins(store, own, OWN, TARGET, {"place_static", "split"})
-
-
 def test_other_targets_count(store: Store) -> None:
     tuned(store, OWN, there=3.0)
     here = replace(TARGET, cpu="zen6")

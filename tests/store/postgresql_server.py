@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 
 USER = "tester"
-_START_S = 30
+_START_S = 120
 
 
 def programs() -> Path | None:

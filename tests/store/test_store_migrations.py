@@ -74,8 +74,14 @@ def test_the_newest_revision_is_known_without_alembic() -> None:
     assert revisions._scripts(revisions.SCRIPTS).get_current_head() == revisions.NEWEST
 
 
+def migrate_from_the_first(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(FIRST_REVISION.read_text())
+    Store.open(path, create=False).close()
+
+
 def test_newest_revision_equals_the_models(path: Path) -> None:
-    Store.open(path).close()
+    migrate_from_the_first(path)
     with make_engine(path).connect() as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, Base.metadata) == []
@@ -83,11 +89,9 @@ def test_newest_revision_equals_the_models(path: Path) -> None:
 
 def test_models_and_migrations_declare_the_same_checks(path: Path, tmp_path: Path) -> None:
     """Alembic compares neither CHECK constraints nor deferred references."""
-    Store.open(path).close()
+    migrate_from_the_first(path)
     modelled = tmp_path / "modelled.sqlite"
-    engine = make_engine(modelled)
-    Base.metadata.create_all(engine)
-    engine.dispose()
+    Store.open(modelled).close()
     for clause in ("CHECK", "DEFERRABLE"):
         lines = [
             sorted(
@@ -103,8 +107,7 @@ def test_models_and_migrations_declare_the_same_checks(path: Path, tmp_path: Pat
 
 @pytest.mark.normal
 def test_a_store_of_the_first_revision_keeps_its_rows(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(FIRST_REVISION.read_text())
+    migrate_from_the_first(path)
     with Store.open(path, create=False) as store:
         (scope,) = store.scopes()
         assert scope == Scope(1, 1)

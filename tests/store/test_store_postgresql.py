@@ -327,8 +327,9 @@ def test_a_large_tree_is_walked_in_pieces(url: str, connection: psycopg.Connecti
         scope, run = start(store)
         store.add_root(scope, run, TuningRecord(ROOT, None))
         connection.execute(
-            "INSERT INTO candidate SELECT n, workload_id, target_id, 1, run_id, "
-            "%s, 'key' || n, 1, NULL, '', NULL, NULL, NULL, NULL, NULL, '{}' "
+            "INSERT INTO candidate (id, workload_id, target_id, parent_id, run_id, rewrite, "
+            "trace_key, depth, message, stage_s) "
+            "SELECT n, workload_id, target_id, 1, run_id, %s, 'key' || n, 1, '', '{}' "
             "FROM candidate, generate_series(2, 3000) n",
             [json.dumps(step(0).to_json())],
         )

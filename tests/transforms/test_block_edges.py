@@ -98,6 +98,7 @@ def test_nothing_is_proposed_before_a_block_or_when_its_tiles_divide() -> None:
         assert not list(EDGES.rewrites(after, TARGET))
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("args", [{"bits": 0, "registers": 16}, {"bits": 128, "registers": True}])
 def test_arguments_that_no_proposal_has_are_refused(args: dict[str, int]) -> None:
     product = PROCEDURES["product"]

@@ -16,6 +16,8 @@ from schedsearch.transforms.vector.registers import register_kind
 from transforms.helpers import TARGET, runs_here
 from transforms.test_block_solve import PROCEDURES, differing
 
+pytestmark = pytest.mark.normal
+
 ELIMINATE, BLOCK = select(["block_elimination", "register_block"])
 FORMS = ("eliminated", "eliminated_apart", "eliminated_by_columns")
 
@@ -29,7 +31,6 @@ def blocked(name: str, *factors: object) -> list[Any]:
     return [apply(procedure, ast, rewrite) for rewrite in (odd or proposed)]
 
 
-@pytest.mark.normal
 @pytest.mark.parametrize("name", FORMS)
 def test_every_block_eliminates_the_same(name: str, tmp_path: Path) -> None:
     assert differing(name, [*blocked(name), *blocked(name, 5)], tmp_path) == []
@@ -46,7 +47,6 @@ def test_what_follows_a_block_is_a_sum_over_its_steps(name: str) -> None:
         assert sum(isinstance(s, q.Reduce) for s in q.walk((last,))) == 1
 
 
-@pytest.mark.normal
 @pytest.mark.parametrize("name", FORMS)
 def test_in_registers_too(name: str, tmp_path: Path) -> None:
     flags = ["-O1", *(["-march=x86-64-v4"] if runs_here(["-march=x86-64-v4"]) else [])]

@@ -113,11 +113,13 @@ def test_in_registers_too(name: str, bits: int, tmp_path: Path) -> None:
     assert differing(name, [end], tmp_path, flags) == []
 
 
+@pytest.mark.normal
 def test_the_check_finds_sums_that_leave_out_the_diagonal(tmp_path: Path) -> None:
     found = differing("lu", [PROCEDURES["lu_off_the_diagonal"]], tmp_path)
     assert {n for _, n in found} >= {7, 16, 29}
 
 
+@pytest.mark.normal
 def test_rows_that_are_not_finished_are_not_subtracted_first() -> None:
     """Of a row below, the values from before it was solved for; of the next row, as it is now."""
     for name in ("of_rows_below", "of_the_row_before"):

@@ -23,11 +23,11 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import TARGET, source
+from transforms.helpers import TARGET, Procedures, source
 from transforms.native import Library
 
 ALL, BLOCK = select(["block_all", "register_block"])
-SOURCE = source("byte_sums")
+PROCEDURES = Procedures("byte_sums")
 LIMITS = {"i8": (-128, 127), "ui8": (0, 255)}
 FEATURES = {8: "avx_vnni", 16: "avx512_vnni"}
 FLAGS = {
@@ -57,7 +57,7 @@ def proposed(procedure: Any, machine: Target) -> list[Rewrite]:
 
 @cache
 def blocks(name: str, lanes: int) -> list[GeneratedC]:
-    procedure = SOURCE.procs[name]
+    procedure = PROCEDURES[name]
     machine = target(lanes, FEATURES[lanes])
     rewrites, [of_all] = proposed(procedure, machine), ALL.rewrites(mirror(procedure), machine)
     assert rewrites
@@ -119,7 +119,7 @@ SIZES = [
 
 def differ(name: str, compiled: Library) -> list[tuple[Any, ...]]:
     """Sizes, data, and the number of a result that is not what the procedure means."""
-    ast, found = mirror(SOURCE.procs[name]), []
+    ast, found = mirror(PROCEDURES[name]), []
     for sizes, kind in product(SIZES if name == "any_size" else [{}], DATA):
         for number in range(len(compiled.functions)):
             args = data(ast, sizes, kind)
@@ -179,7 +179,7 @@ def test_planted_faults_are_found(fault: str, tmp_path: Path) -> None:
     ],
 )
 def test_only_cpus_with_vnni_get_them(lanes: int, features: list[str], offered: bool) -> None:
-    procedure = SOURCE.procs["product"]
+    procedure = PROCEDURES["product"]
     found = list(BLOCK.rewrites(mirror(procedure), target(lanes, *features)))
     assert found
     tiled = [rewrite for rewrite in found if dict(rewrite.args)["rows"]]
@@ -188,7 +188,7 @@ def test_only_cpus_with_vnni_get_them(lanes: int, features: list[str], offered: 
 
 @pytest.mark.normal
 def test_the_largest_tiles_are_tried_and_edges_are_sums_of_bytes() -> None:
-    procedure = SOURCE.procs["product"]
+    procedure = PROCEDURES["product"]
     rewrites = proposed(procedure, target(16, "avx512_vnni"))
     tiles = {(rewrite.arg("tile_rows"), rewrite.arg("tile_vectors")) for rewrite in rewrites}
     assert (6, 4) in tiles
@@ -204,9 +204,9 @@ def test_the_largest_tiles_are_tried_and_edges_are_sums_of_bytes() -> None:
 )
 def test_other_sums_are_left_to_other_blocks(name: str) -> None:
     machine = target(16, "avx512_vnni")
-    assert not proposed(SOURCE.procs[name], machine)
+    assert not proposed(PROCEDURES[name], machine)
     assert not [
-        r for r in ALL.rewrites(mirror(SOURCE.procs[name]), machine) if "bytes" in dict(r.args)
+        r for r in ALL.rewrites(mirror(PROCEDURES[name]), machine) if "bytes" in dict(r.args)
     ]
 
 
@@ -215,13 +215,14 @@ def test_other_sums_are_left_to_other_blocks(name: str) -> None:
     [{"pack": False}, {"inner": 2}, {"depth": 6}, {"lanes": 32}, {"tile_rows": 1, "rows": ""}],
 )
 def test_refuses_blocks_that_nobody_proposes(changed: dict[str, Any]) -> None:
-    procedure = SOURCE.procs["convolution"]
+    procedure = PROCEDURES["convolution"]
     rewrite = proposed(procedure, target(16, "avx512_vnni"))[0]
     args = tuple(sorted({**dict(rewrite.args), **changed}.items()))
     with pytest.raises(RewriteError):
         apply(procedure, mirror(procedure), replace(rewrite, args=args))
 
 
+@pytest.mark.normal
 def test_floats_are_no_bytes() -> None:
     procedure = source("before").procs["register_block"]
     found = BLOCK.rewrites(mirror(procedure), target(16))
@@ -235,9 +236,9 @@ def test_floats_are_no_bytes() -> None:
 def test_an_exported_schedule_has_the_instruction(tmp_path: Path) -> None:
     (file := tmp_path / "alone.py").write_text(
         schedule_python(
-            SOURCE,
+            source("byte_sums"),
             "turned",
-            Trace((proposed(SOURCE.procs["turned"], target(16, "avx512_vnni"))[0],)),
+            Trace((proposed(PROCEDURES["turned"], target(16, "avx512_vnni"))[0],)),
         )
     )
     assert "schedsearch" not in file.read_text().split("\n", 2)[2]

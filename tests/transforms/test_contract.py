@@ -58,6 +58,7 @@ ASSERTS = (
 )
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("text", ASSERTS)
 def test_conditions_mean_in_c_what_they_mean_in_exo(text: str, tmp_path: Path) -> None:
     head = "from __future__ import annotations\nfrom exo import proc\n\n@proc\n"

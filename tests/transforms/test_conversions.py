@@ -40,6 +40,7 @@ def fractions(meaning: q.Proc, n: int) -> list[Any]:
     ]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(PROCEDURES))
 def test_proposals_convert_where_the_procedure_does(name: str, tmp_path: Path) -> None:
     original = PROCEDURES[name]

@@ -48,7 +48,7 @@ def test_register_blocks_are_preferred_to_any_loop_order() -> None:
 
 
 def test_scalar_replacement_lets_a_reduction_vectorise() -> None:
-    assert all(gain > 0.3 for _, gain in gains(BEFORE["stage_scalar"], "stage_scalar"))
+    assert min(gain for _, gain in gains(BEFORE["stage_scalar"], "stage_scalar")) > 0.3
 
 
 def test_threads_pay_where_there_is_work_for_them() -> None:

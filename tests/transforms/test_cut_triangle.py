@@ -30,6 +30,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "reduced": [{"n": 1}, {"n": 8}, {"n": 41}],
     "rank_update": [{}],
     "solved": [{"n": 1}, {"n": 8}, {"n": 41}],
+    "toeplitz": [{"n": 1}, {"n": 32}, {"n": 75}],
     "summed_rows": [{"n": 1}, {"n": 8}, {"n": 41}],
     "falling": [{"n": 1}, {"n": 8}, {"n": 41}],
     "falling_in_place": [{"n": 1}, {"n": 8}, {"n": 41}],
@@ -56,6 +57,7 @@ def test_every_cut_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], found, SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 def test_rows_that_are_overwritten_are_read_before() -> None:
     """Only with the rectangle after the triangle."""
     found = cut("falling_in_place")
@@ -143,6 +145,17 @@ def test_rows_without_reuse_are_cut_into_registers_alone() -> None:
     assert BLOCK_ROWS not in {
         each.arg("factor") for each in CUT.rewrites(mirror(PROCEDURES["product_above"]), TARGET)
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("toeplitz", 4), ("toeplitz_of_rows", 1), ("summed_rows", 1)]
+)
+def test_rows_that_are_all_of_a_tile_are_several_registers(name: str, first: int) -> None:
+    """One register of `y[i] += r[i - j] * x[j]` would wait for each sum; sums of rows have
+    registers of their own, and so have those of many vectors: blocked LU took 10 times as long."""
+    lanes = TARGET.vector_bits // 32
+    rewrite = next(iter(CUT.rewrites(mirror(PROCEDURES[name]), TARGET)))
+    assert rewrite.arg("factor") == max(first * lanes, 8)
 
 
 @pytest.mark.normal

@@ -54,6 +54,7 @@ def test_questions_are_those_of_exo(file: str) -> None:
             assert found == lines(proc), name
 
 
+@pytest.mark.normal
 def test_fields_that_callees_write_are_known() -> None:
     below_limit = source("named").procs["below_limit"]
     found = lines(below_limit._loopir_proc)
@@ -70,6 +71,7 @@ def test_statements_that_write_no_field_leave_nothing() -> None:
             assert not new_eff.globenv([stmt]).bindings
             assert not context.loop_preenv(stmt).bindings
     written = [s for s in procs["configured"].body if isinstance(s, LoopIR.WriteConfig)]
+    assert written
     assert all(new_eff.globenv([stmt]).names for stmt in written)
 
 

@@ -9,6 +9,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ import numpy as np
 import pytest
 import z3
 from exo import proc
+from exo.backend import LoopIR_compiler
 from exo.backend.LoopIR_compiler import LoopIR_FindMems, compile_to_strings
 from exo.core.LoopIR import LoopIR
 from exo.rewrite import LoopIR_scheduling
@@ -53,9 +57,13 @@ from schedsearch.transforms.registry import apply, select
 from transforms.helpers import PROCS, TARGET, Procedures, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
-from transforms.procs.compat import copy_up_to_8, stored_in_two
 
 PROCEDURES = Procedures("compat")
+
+
+def defined(name: str) -> Any:
+    """Of the same file, what is no procedure."""
+    return getattr(import_module("transforms.procs.compat"), name)
 
 
 def raw_c(procedure: Any) -> GeneratedC:
@@ -138,6 +146,7 @@ def test_2_generated_c_differs_between_processes() -> None:
     assert len({exos for _, exos in found}) > 1
 
 
+@pytest.mark.normal
 def test_3_a_factor_before_a_modulo_loses_the_parentheses(tmp_path: Path) -> None:
     procedure = PROCEDURES["parentheses"]
     (tmp_path / "raw").mkdir()
@@ -145,6 +154,7 @@ def test_3_a_factor_before_a_modulo_loses_the_parentheses(tmp_path: Path) -> Non
     assert right(generate_c(procedure), procedure, tmp_path)
 
 
+@pytest.mark.normal
 def test_3_a_modulo_that_is_a_length_has_parentheses(tmp_path: Path) -> None:
     """Lengths are factors of what an index is multiplied by."""
     procedure = PROCEDURES["modulo_long"]
@@ -259,9 +269,10 @@ def with_copy_up_to_8(name: str) -> tuple[Any, q.Path]:
     """What Exo makes of a procedure's innermost loop, and where that loop was."""
     loops = [s for s in q.walk(mirror(PROCEDURES[name]).body) if isinstance(s, q.For)]
     cursor = cursor_at(PROCEDURES[name], loops[-1].path)
-    return scheduling.replace(PROCEDURES[name], cursor, copy_up_to_8), loops[-1].path
+    return scheduling.replace(PROCEDURES[name], cursor, defined("copy_up_to_8")), loops[-1].path
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("name", "needed"),
     [
@@ -514,7 +525,7 @@ def test_26_whole_numbers_are_combined(tmp_path: Path) -> None:
 
 def test_27_replace_does_not_compare_types() -> None:
     procedure = PROCEDURES["of_another_type"]
-    replaced = scheduling.replace(procedure, cursor_at(procedure, (0,)), copy_up_to_8)
+    replaced = scheduling.replace(procedure, cursor_at(procedure, (0,)), defined("copy_up_to_8"))
     with pytest.raises(CodegenError, match="expected precision f32, but got f64"):
         generate_c(replaced)
     with pytest.raises(RewriteError, match="wants f32 as dst, not f64"):
@@ -616,6 +627,7 @@ def test_32_and_33_values_that_are_not_needed(
 
 def test_35_text_of_memories_of_one_name_comes_in_the_order_of_a_set() -> None:
     """As of a user's memory that is called like one of ours."""
+    stored_in_two = defined("stored_in_two")
     kept = [stored_in_two(first, second) for first, second in [("a", "b"), ("b", "a")] * 12]
     orders = {
         tuple(memory.global_() for memory in LoopIR_FindMems(procedure._loopir_proc).result())
@@ -770,3 +782,33 @@ def test_exo_itself_leaves_other_factors_in_their_sums(name: str) -> None:
 def test_41_one_factor_is_taken_out() -> None:
     after = mirror(run_op(PROCEDURES["scaled_alike"], Op("lift_reduce_constant", (Pair((0,)),))))
     assert len(after.body) == 3
+
+
+def test_42_conditions_before_a_nest_are_asserted_not_to_hold(tmp_path: Path) -> None:
+    (path := tmp_path / "branch.py").write_text(
+        "from __future__ import annotations\nfrom exo import proc\n\n\n"
+        "@proc\ndef branch(n: size, x: f32[n]):\n"
+        "    if n > 4:\n        x[0] = 1.0\n"
+        "    for i in seq(0, n):\n        x[i] = 0.0\n"
+    )
+    procedure = load_source(path).procs["branch"]
+    _, nest = scheduling.extract_subproc(procedure, procedure.body()[1], "nest")
+    assert [str(each) for each in nest._loopir_proc.preds] == ["n > 4 == False"]
+    with pytest.raises(RewriteError, match="the condition of an `if` before it"):
+        run_op(procedure, Op("extract_subproc", (At((1,)), "nest")))
+
+
+@pytest.mark.normal
+def test_43_divisions_of_large_indices(tmp_path: Path) -> None:
+    assert "static int exo_floor_div(int num, int quot)" in getsource(LoopIR_compiler)
+    procedure = PROCEDURES["billions"]
+    code = generate_c(procedure)
+    assert code.source.count("exo_floor_div(") == 2
+    sizes = {"n": 1_200_000_000, "m": 1}
+    assert right(code, procedure, tmp_path, **sizes)
+    narrow = code.source.replace("static int_fast32_t exo", "static int exo")
+    for name in ("num", "quot"):
+        narrow = narrow.replace(f"int_fast32_t {name}", f"int {name}")
+    assert narrow != code.source
+    (tmp_path / "narrow").mkdir()
+    assert not right(replace(code, source=narrow), procedure, tmp_path / "narrow", **sizes)

@@ -18,11 +18,13 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import pick
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.exo.right_windows import with_right_windows
-from transforms.helpers import arguments, source
+from transforms.helpers import Procedures, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 
-SOURCE = source("named")
+pytestmark = pytest.mark.normal
+
+PROCEDURES = Procedures("named")
 WRONG = ("written", "column", "block", "temporary", "passed", "passed_to_be_read", "passed_on")
 RIGHT = ("add", "add_shifted", "called")
 
@@ -47,14 +49,14 @@ def compiles(procedure: Any, folder: Path) -> bool:
 
 @pytest.mark.parametrize("name", [*WRONG, "called_behind"])
 def test_what_exo_has_no_right_c_for(name: str, tmp_path: Path) -> None:
-    procedure = pick(SOURCE, name)
+    procedure = pick(source("named"), name)
     assert not compiles(procedure, tmp_path)
     assert right(generate_c(procedure), mirror(procedure), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["called", "called_behind", "passed", "passed_on"])
 def test_so_has_what_calls_become(name: str, tmp_path: Path) -> None:
-    procedure = pick(SOURCE, name)
+    procedure = pick(source("named"), name)
     inlined = scheduling.inline(procedure, "add_behind(_)" if "behind" in name else "add(_)")
     assert not compiles(inlined, tmp_path)
     assert right(generate_c(inlined), mirror(procedure), tmp_path)
@@ -62,11 +64,11 @@ def test_so_has_what_calls_become(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_others_stay_as_they_are(name: str) -> None:
-    ir = pick(SOURCE, name)._loopir_proc
+    ir = pick(source("named"), name)._loopir_proc
     assert with_right_windows(ir) is ir
 
 
 def test_a_place_that_may_change_is_not_copied() -> None:
     """It still has no C, but no wrong one either."""
-    ir = SOURCE.procs["moving"]._loopir_proc
+    ir = PROCEDURES["moving"]._loopir_proc
     assert str(with_right_windows(ir)) == str(ir)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Outcome, Target
+from schedsearch.core.text import header
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms import expand
 from schedsearch.transforms.children import Child
@@ -74,6 +75,7 @@ def test_a_portion_takes_no_less_time_than_its_proposals(monkeypatch: pytest.Mon
     assert sum(seconds[stage] for stage in ("rewrite", "ast_key")) > slow_s / 2
 
 
+@pytest.mark.normal
 def test_the_way_to_the_normal_form_is_followed_to_its_end() -> None:
     alphabet = select(["interchange_triangle", "cut_triangle", "reorder"])
     procedure = source("triangles").procs["rows_above"]
@@ -87,6 +89,57 @@ def test_the_way_to_the_normal_form_is_followed_to_its_end() -> None:
     assert found.keys == way.steps[0].keys
     later = expander.normalise(60.0, Trace(tuple(each.rewrite for each in way.steps[:2])))
     assert [each.rewrite for each in later.steps] == [each.rewrite for each in way.steps[2:]]
+
+
+@pytest.mark.normal
+def test_the_normal_form_has_threads_where_they_pay() -> None:
+    """Each loop over panels or rows of them that no other thread writes, but not for few rows."""
+    two = replace(TARGET, threads=2, cores=2, vector_bits=512, vector_registers=32)
+    procedure = source("blocks").procs["product"]
+
+    def shared(target: Target, **sizes: int) -> list[q.Stmt]:
+        replayer = Replayer(procedure)
+        way = Expander(replayer, target, select(["block_all", "parallelize"]), sizes).normalise(
+            60.0
+        )
+        done = replayer.state(Trace(tuple(each.rewrite for each in way.steps))).ast
+        assert way.steps[0].rewrite.transform == "block_all"
+        return [each for each in q.walk(done.body) if isinstance(each, q.For) and each.parallel]
+
+    panels, *_ = shared(two, M=500, N=500, K=500)
+    assert panels.path == (0,)
+    assert len(shared(two, M=500, N=500, K=500)) > 1  # the last columns, too
+    assert all(each.extent or "%" not in header(each) for each in (panels, *_))
+    assert shared(two, M=20, N=20, K=20) == []
+    assert shared(TARGET, M=500, N=500, K=500) == []
+
+
+@pytest.mark.normal
+def test_a_way_to_threads_that_exo_makes_no_c_of_ends_before_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What looked too dear is tried once, and keeps its estimate for a later expansion."""
+    target = replace(TARGET, threads=2, cores=2)
+    procedure = source("blocks").procs["product"]
+    sizes = {"M": 500, "N": 500, "K": 500}
+    alphabet = select(["block_all", "parallelize"])
+    expander = Expander(Replayer(procedure), target, alphabet, sizes)
+    monkeypatch.setattr(
+        expander, "_make", lambda trace, state: None if on_threads(state.ast) else object()
+    )
+    way = expander.normalise(60.0)
+    assert [each.rewrite.transform for each in way.steps] == ["block_all"]
+    assert way.steps[0].made is not None
+    small = Expander(Replayer(procedure), target, alphabet, dict.fromkeys("MNK", 20))
+    done = Trace(tuple(each.rewrite for each in small.normalise(60.0).steps))
+    children = small.expand(done).children
+    threads = [each for each in children if each.rewrite.transform == "parallelize"]
+    assert threads
+    assert all(each.predicted is not None and each.predicted <= 0 for each in threads)
+
+
+def on_threads(proc: q.Proc) -> bool:
+    return any(isinstance(each, q.For) and each.parallel for each in q.walk(proc.body))
 
 
 def test_what_comes_later_is_proposed_when_it_is_needed() -> None:
@@ -107,20 +160,24 @@ def test_what_comes_later_is_proposed_when_it_is_needed() -> None:
     assert {*asked[3:]} == {"cut_triangle"}
 
 
+@pytest.mark.normal
 def test_a_way_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     alphabet = select(["interchange_triangle", "cut_triangle"])
     procedure = source("triangles").procs["rows_above"]
     expander = Expander(Replayer(procedure), TARGET, alphabet, {"n": 32, "m": 8})
     assert expander.normalise(0.0).steps == ()
-    real = expand.carry_out
+    real, now = expand.carry_out, 0.0
+    monkeypatch.setattr(expand, "time", SimpleNamespace(perf_counter=lambda: now))
 
     def slow(*args: Any) -> Any:
+        """All else takes no time, however slow the machine is."""
+        nonlocal now
         for each in real(*args):
-            time.sleep(0.2 if args[2].transform == "cut_triangle" else 0.0)
+            now += 0.6 if args[2].transform == "cut_triangle" else 0.0
             yield each
 
     monkeypatch.setattr(expand, "carry_out", slow)
-    (step,) = expander.normalise(0.15).steps
+    (step,) = expander.normalise(0.5).steps
     assert step.rewrite.transform == "interchange_triangle"
     assert step.made is not None
 

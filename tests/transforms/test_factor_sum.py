@@ -92,6 +92,7 @@ def test_sums_of_products_of_many_become_chains_of_products_of_two(name: str) ->
     assert sums(factored(name)[-1][1].ast) == SUMS[name]
 
 
+@pytest.mark.normal
 def test_a_sum_leaves_the_loops_that_it_does_not_depend_on() -> None:
     alloc, fill, nest = factored("two_sided")[-1][1].ast.body
     assert isinstance(alloc, q.Alloc)

@@ -25,13 +25,13 @@ from schedsearch.transforms.operators.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import Replayer
 from schedsearch.transforms.vector.instruction_sets import shipped, with_instructions
-from transforms.helpers import TARGET, kernels, source, walk
+from transforms.helpers import TARGET, Procedures, kernels, walk
 from transforms.native import Library
 
 STRICT, REASSOCIATE, FAST = FloatingPoint
-SOURCE = source("floats")
+PROCEDURES = Procedures("floats")
 IN_REGISTERS = "products"
-KERNELS = [name for name in SOURCE.procs if name != IN_REGISTERS]
+KERNELS = [name for name in PROCEDURES if name != IN_REGISTERS]
 SIZES = {name: [1, 37] for name in KERNELS} | {"matmul": [0]}
 SIZES |= {name: [0] for name in ("shortest", "longest", "numbers")}
 SIZES |= {name: [1, 37, 150] for name in ("tops", "zeros", "forgetful")}  # all chains, too
@@ -58,7 +58,7 @@ class Schedule:
 
 def schedules(name: str, fp: FloatingPoint) -> Iterator[Schedule]:
     """The first legal rewrite of every transform, and the end of a walk; equal C once."""
-    procedure, target = SOURCE.procs[name], TARGETS[fp]
+    procedure, target = PROCEDURES[name], TARGETS[fp]
     ast = mirror(procedure)
     found = []
     for transform in select(None):
@@ -90,7 +90,7 @@ def data(name: str, size: int, share: float, seed: int) -> list[Any]:
     rng = np.random.default_rng(seed)
     args: list[Any] = []
     values: dict[int, int] = {}
-    ast = mirror(SOURCE.procs[name])
+    ast = mirror(PROCEDURES[name])
     for arg in ast.args:
         if arg.type == "size":
             values[arg.var.uid] = size
@@ -142,12 +142,12 @@ def differing(
     plain, fast = folder / "plain", folder / "fast"
     plain.mkdir(), fast.mkdir()
     written = Library(
-        [generate_c(SOURCE.procs[name]) for name in names], plain, ["-O0", "-march=native"]
+        [generate_c(PROCEDURES[name]) for name in names], plain, ["-O0", "-march=native"]
     )
     scheduled = Library([each.code for each in given], fast, flags)
     wrong = []
     for name, size, draw in ((n, s, d) for n in names for s in SIZES[n] for d in DRAWS):
-        ast = mirror(SOURCE.procs[name])
+        ast = mirror(PROCEDURES[name])
         wanted = data(name, size, *draw)
         written.call(names.index(name), ast, wanted)
         for number, each in enumerate(given):
@@ -181,7 +181,7 @@ def test_reassociate_changes_only_how_sums_round(tmp_path: Path) -> None:
 @cache
 def rewritten(name: str, transform: str, path: tuple[int, ...] = ()) -> Schedule:
     """By the first rewrite of this transform (at or below `path`), under no contract."""
-    procedure = SOURCE.procs[name]
+    procedure = PROCEDURES[name]
     ast = mirror(procedure)
     rewrites = select([transform])[0].rewrites(ast, TARGETS[FAST])
     rewrite = next(each for each in rewrites if each.path[: len(path)] == path)
@@ -190,12 +190,12 @@ def rewritten(name: str, transform: str, path: tuple[int, ...] = ()) -> Schedule
 
 
 def simplified(name: str) -> Schedule:
-    code = generate_c(run_op(SOURCE.procs[name], Op("simplify")))
+    code = generate_c(run_op(PROCEDURES[name], Op("simplify")))
     return Schedule(name, code, Trace())
 
 
 def merged(name: str) -> Schedule:
-    fused = apply_first(SOURCE.procs[name], "fuse")
+    fused = apply_first(PROCEDURES[name], "fuse")
     return Schedule(name, generate_c(apply_first(fused, "merge_writes")), Trace())
 
 
@@ -352,13 +352,14 @@ ORDERS = [
 ROUNDINGS = [("curves", "vectorise", ()), ("scaled", "hoist", ()), ("scaled", "vectorise", ())]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("name", "transform", "path"), ORDERS)
 def test_strict_keeps_the_order_of_sums(name: str, transform: str, path: tuple[int, ...]) -> None:
     step = rewritten(name, transform, path).trace
     with pytest.raises(ReplayError):
-        Replayer(SOURCE.procs[name], fp=STRICT).state(step)
-    Replayer(SOURCE.procs[name], fp=REASSOCIATE).state(step)
-    Replayer(SOURCE.procs[name], fp=FAST).state(step)
+        Replayer(PROCEDURES[name], fp=STRICT).state(step)
+    Replayer(PROCEDURES[name], fp=REASSOCIATE).state(step)
+    Replayer(PROCEDURES[name], fp=FAST).state(step)
 
 
 @pytest.mark.parametrize(("name", "transform", "path"), ROUNDINGS)
@@ -366,15 +367,15 @@ def test_roundings_are_kept(name: str, transform: str, path: tuple[int, ...]) ->
     step = rewritten(name, transform, path).trace
     for fp in (STRICT, REASSOCIATE):
         with pytest.raises(ReplayError, match=f"--fp {fp} rules it out"):
-            Replayer(SOURCE.procs[name], fp=fp).state(step)
+            Replayer(PROCEDURES[name], fp=fp).state(step)
 
 
 def test_a_nan_that_an_order_hides_is_kept() -> None:
     step = rewritten("forgetful", "vectorise_reduction").trace
     for fp in (STRICT, REASSOCIATE):
         with pytest.raises(ReplayError, match=f"--fp {fp} rules it out"):
-            Replayer(SOURCE.procs["forgetful"], fp=fp).state(step)
-    Replayer(SOURCE.procs["forgetful"], fp=FAST).state(step)
+            Replayer(PROCEDURES["forgetful"], fp=fp).state(step)
+    Replayer(PROCEDURES["forgetful"], fp=FAST).state(step)
 
 
 def test_order_is_free_where_nothing_rounds() -> None:
@@ -385,8 +386,8 @@ def test_order_is_free_where_nothing_rounds() -> None:
         apply(product, ast, rewrite, STRICT)
     step = rewritten("planes", "reorder", (0, 0)).trace
     with pytest.raises(ReplayError):
-        Replayer(SOURCE.procs["planes"], fp=STRICT).state(step)
-    Replayer(SOURCE.procs["planes"]).state(step)
+        Replayer(PROCEDURES["planes"], fp=STRICT).state(step)
+    Replayer(PROCEDURES["planes"]).state(step)
 
 
 @pytest.mark.normal
@@ -411,7 +412,7 @@ def test_strict_still_blocks_and_vectorises() -> None:
 )
 def test_unknown_and_algebraic_operators_are_refused(op: Op) -> None:
     with pytest.raises(RewriteError, match="--fp strict rules it out"):
-        run_within(SOURCE.procs["constants"], op, STRICT)
+        run_within(PROCEDURES["constants"], op, STRICT)
 
 
 @pytest.mark.normal
@@ -436,6 +437,7 @@ def test_instructions_are_as_exact_as_their_bodies() -> None:
         assert found == allowed, name
 
 
+@pytest.mark.normal
 def test_nothing_certain_to_be_refused_is_proposed() -> None:
     """No sums over lanes, and no instruction that adds a product without rounding it."""
     target = replace(TARGETS[STRICT], features=("avx2", "fma"), isa="avx2")
@@ -445,6 +447,6 @@ def test_nothing_certain_to_be_refused_is_proposed() -> None:
         proposed = {
             rewrite.transform
             for name in ("dot", "gemv", IN_REGISTERS)
-            for rewrite in propose(mirror(SOURCE.procs[name]), replace(target, fp=fp), alphabet)
+            for rewrite in propose(mirror(PROCEDURES[name]), replace(target, fp=fp), alphabet)
         }
         assert proposed == (set() if fp is STRICT else {*PRODUCTS})

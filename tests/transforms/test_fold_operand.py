@@ -32,6 +32,8 @@ PROCEDURES = Procedures("factors")
 STMT = (0, 0, 0, 0)
 
 SIZES = {
+    "across": [{"n": 1, "m": 1, "p": 1}, {"n": 5, "m": 18, "p": 3}],
+    "across_a_changing_one": [{"n": 1, "m": 1, "p": 1}, {"n": 5, "m": 18, "p": 3}],
     "blas_gemm": [{"M": 1, "N": 1, "K": 1}, {"M": 5, "N": 18, "K": 3}],
     "scaled_last": [{"M": 3, "N": 9, "K": 7}],
     "scaled_first": [{"n": 1}, {"n": 13}],
@@ -74,6 +76,7 @@ def test_every_fold_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], folded(name), SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 def test_an_operand_takes_all_factors_of_its_loops_with_it() -> None:
     assert operands("blas_gemm") == {"alpha[0] * A[i, k]", "alpha[0] * B[k, j]"}
     assert operands("weighted") == {"A[i, k] * 2.0 * w[k] * D[i, k]", "2.0 * w[k] * B[k, j]"}
@@ -83,6 +86,7 @@ def test_an_operand_takes_all_factors_of_its_loops_with_it() -> None:
     assert operands("truncated") == {"s * A[i, k]"}  # rounded otherwise, it may be truncated so
 
 
+@pytest.mark.normal
 def test_of_three_arrays_the_two_with_the_smallest_product_are_multiplied() -> None:
     assert operands("of_three") == {"B[j, r] * C[k, r]"}
     assert operands("of_four") == {"B[j, r] * C[k, r]"}
@@ -162,6 +166,18 @@ def test_what_is_read_with_gaps_is_gathered() -> None:
 
 @pytest.mark.parametrize("name", ["split_already", "used_seldom"])
 def test_what_has_no_gaps_or_is_used_seldom_is_not_gathered(name: str) -> None:
+    assert operands(name) == set()
+
+
+@pytest.mark.parametrize("name", ["across", "across_a_changing_one"])
+def test_what_lies_across_the_rows_is_turned(name: str) -> None:
+    assert operands(name, FloatingPoint.STRICT) == {"s[j, g]"}
+    [(_, state)] = folded(name)
+    assert "s_f[g, j]" in str(state.procedure)
+
+
+@pytest.mark.parametrize("name", ["across_in_a_block", "across_used_once"])
+def test_what_blocks_pack_or_nothing_uses_again_is_not_turned(name: str) -> None:
     assert operands(name) == set()
 
 

@@ -53,6 +53,7 @@ def test_every_step_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], steps, SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 def test_only_the_loops_that_change_the_value_are_left_around_it() -> None:
     end = hoisted("cosines")[-1][1].ast
     assert (depths(end, "xx"), depths(end, "yy")) == ({1, 2}, {1, 2})

@@ -18,6 +18,8 @@ from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from transforms.helpers import CONTROLS, kernels, walk
 
+pytestmark = pytest.mark.normal
+
 SLOW = {"gemm", "windows"}
 """Exo analyses sizes that occur in asserts for a second per generated file."""
 

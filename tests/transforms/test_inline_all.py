@@ -30,6 +30,7 @@ def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
     assert_same_meaning(before, [only(INLINE, before)], SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_no_call_and_no_window_is_left(name: str) -> None:
     ast = only(INLINE, PROCEDURES[name])[1].ast

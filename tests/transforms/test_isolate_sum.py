@@ -42,6 +42,7 @@ def test_a_sum_of_its_own_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], [isolated(name)], SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", ["dense", "dense_of_bytes", "weighted_mean"])
 def test_what_is_isolated_is_blocked(name: str) -> None:
     def rows(ast: q.Proc) -> set[str]:
@@ -126,3 +127,54 @@ def test_elements_that_are_overwritten_later_keep_their_sum_before() -> None:
 def test_sums_whose_own_element_is_assigned_after_stay() -> None:
     for name in ("dense", "weighted_mean", "both"):
         assert not [r for r in ISOLATE.rewrites(mirror(PROCEDURES[name]), TARGET) if r.args]
+
+
+GROUPS = {
+    "dense_of_groups": {"n": 5, "m": 18, "p": 3},
+    "dense_of_groups_by_scalars": {"n": 17, "m": 9, "p": 2},
+    "dense_of_groups_of_bytes": {"n": 4, "m": 33, "p": 3},
+}
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", sorted(GROUPS))
+def test_groups_come_outside_of_the_rows_and_columns_of_their_sums(
+    name: str, tmp_path: Path
+) -> None:
+    """Each has an array of sums then, as large as the result, with blocks."""
+    after = isolated(name, grouped=True)
+    sums = [s for s in q.walk(after[1].ast.body) if isinstance(s, q.Alloc) and s.buf.name == "t"]
+    assert [len(each.shape) for each in sums] == [2]
+    loops = [s for s in after[1].ast.body if isinstance(s, q.For)]
+    assert "g" in [loop.iter.name for loop in loops]
+    assert "i" in {rewrite.arg("rows") for rewrite in BLOCK.rewrites(after[1].ast, TARGET)}
+    sizes = [{"n": 1, "m": 1, "p": 1}, GROUPS[name]]
+    assert_same_meaning(PROCEDURES[name], [after], sizes, tmp_path)
+
+
+def test_what_each_group_adds_gets_no_element_for_every_group() -> None:
+    """It is a factor of the outer sum that has another value in each of its iterations."""
+    _, state = isolated("dense_of_groups_of_bytes", grouped=True)
+    assert not list(ISOLATE.rewrites(state.ast, TARGET))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dense_of_few",  # steps
+        "dense_of_columns",  # that groups are, of one product
+        "dense_of_own",  # elements of each group
+        "dense_of_last",  # group, whose order counts
+        "dense_of_triangle",
+        "dense_then_summed",  # groups are outside
+        "dense",
+    ],
+)
+def test_groups_stay_where_they_are(name: str) -> None:
+    found = ISOLATE.rewrites(mirror(PROCEDURES[name]), TARGET)
+    assert not [each for each in found if "grouped" in dict(each.args)]
+
+
+def test_groups_that_read_the_outer_sum_keep_their_order() -> None:
+    with pytest.raises(RewriteError, match="reorder_loops"):
+        isolated("dense_of_read", grouped=True)

@@ -16,15 +16,10 @@ from schedsearch.core.text import header
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import At, Op, run_op
-from transforms.helpers import arguments
+from transforms.helpers import Procedures, arguments
 from transforms.interpret import interpret
-from transforms.procs.compat import (
-    place_in_loops,
-    place_read_later,
-    rows_upwards,
-    with_another_branch,
-)
 
+COMPAT = Procedures("compat")
 NESTS = 120
 
 
@@ -105,7 +100,7 @@ def test_what_is_accepted_keeps_the_results(tmp_path: Path) -> None:
 
 
 def test_a_value_of_one_branch_is_not_read_in_the_other() -> None:
-    after = mirror(run_op(with_another_branch, Op("inline_assign", (At((0, 0, 1)),))))
+    after = mirror(run_op(COMPAT["with_another_branch"], Op("inline_assign", (At((0, 0, 1)),))))
     assert "y[i] += x[i]" in [header(s) for s in q.walk(after.body) if isinstance(s, q.Reduce)]
 
 
@@ -114,10 +109,10 @@ def test_a_circle_holds_what_is_read_at_a_time(rows: int, legal: bool) -> None:
     """`t[i] = ...; y[i] = t[i] + t[i - 2]` needs three rows."""
     op = Op("resize_dim", (At((0,)), 0, rows, 0), (("fold", True),))
     if legal:
-        run_op(rows_upwards, op)
+        run_op(COMPAT["rows_upwards"], op)
     else:
         with pytest.raises(RewriteError):
-            run_op(rows_upwards, op)
+            run_op(COMPAT["rows_upwards"], op)
 
 
 @pytest.mark.parametrize(
@@ -133,17 +128,17 @@ def test_a_circle_is_one_however_it_is_asked_for(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     with pytest.raises(RewriteError, match=r"taken its place|needs numbers"):
-        run_op(rows_upwards, Op("resize_dim", (At((0,)), *args), tuple(kwargs.items())))
+        run_op(COMPAT["rows_upwards"], Op("resize_dim", (At((0,)), *args), tuple(kwargs.items())))
 
 
 @pytest.mark.parametrize(("path", "dim"), [((0,), 3), ((1,), 0), ((7,), 0)])
 def test_what_is_no_buffer_or_has_no_such_dimension_is_refused(path: q.Path, dim: int) -> None:
     with pytest.raises(RewriteError):
-        run_op(rows_upwards, Op("resize_dim", (At(path), dim, 2, 0), (("fold", True),)))
+        run_op(COMPAT["rows_upwards"], Op("resize_dim", (At(path), dim, 2, 0), (("fold", True),)))
 
 
 def test_the_configuration_changes_where_values_are() -> None:
     with pytest.raises(RewriteError, match="may read what another left"):
-        run_op(place_in_loops, Op("sink_alloc", (At((0,)),)))
+        run_op(COMPAT["place_in_loops"], Op("sink_alloc", (At((0,)),)))
     with pytest.raises(RewriteError, match="may be read elsewhere"):
-        run_op(place_read_later, Op("inline_assign", (At((2, 0)),)))
+        run_op(COMPAT["place_read_later"], Op("inline_assign", (At((2, 0)),)))

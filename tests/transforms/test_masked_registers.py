@@ -191,6 +191,7 @@ def test_the_first_row_of_a_triangle_may_have_no_lane(flags: list[str], tmp_path
         assert np.array_equal(c, 1 + 7 * np.tri(4, k=-1)), str(results[number])
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("flags", [["-O3", "-march=native"], ["-O1"]])
 def test_other_lanes_of_the_register_keep_their_values(flags: list[str], tmp_path: Path) -> None:
     (file := tmp_path / "lanes.py").write_text(LANES)

@@ -6,6 +6,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -23,7 +24,7 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.vector.instruction_sets import with_instructions
-from transforms.helpers import TARGET, arguments, source
+from transforms.helpers import TARGET, Procedures, arguments
 from transforms.interpret import interpret
 
 CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"
@@ -40,10 +41,7 @@ NEON = with_instructions(
     ),
     [],
 )
-PROCEDURES = {
-    **source("blocks").procs,
-    **source("instructed").procs,
-}
+PROCEDURES = ChainMap(Procedures("blocks"), Procedures("instructed"))
 
 CASES: list[tuple[str, str, dict[str, int]]] = [
     ("product", "register_block", {"M": 7, "N": 37, "K": 5}),

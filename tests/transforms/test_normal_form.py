@@ -20,6 +20,8 @@ from schedsearch.transforms.vector.registers import register_kind
 from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, Procedures
 
+pytestmark = pytest.mark.normal
+
 PROCEDURES = Procedures("triangles")
 WIDE = replace(TARGET, vector_bits=256)
 ALL = select(None)
@@ -65,7 +67,6 @@ def way(name: str, target: Target = WIDE) -> list[tuple[Trace, State]]:
             return found
 
 
-@pytest.mark.normal
 @pytest.mark.parametrize("bits", [256, 512])
 @pytest.mark.parametrize("name", ["below_f64", "updated_twice", "below_and_above"])
 def test_what_no_register_holds_does_not_stop_the_way(name: str, bits: int) -> None:
@@ -81,13 +82,11 @@ def sums_in_memory(proc: q.Proc) -> list[q.Path]:
     return [stmt.path for stmt in q.walk(proc.body) if isinstance(stmt, q.Reduce)]
 
 
-@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_step_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], way(name), SIZES[name], tmp_path)
 
 
-@pytest.mark.normal
 def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() -> None:
     turned = ["fold_operand", "turn_operand", "cut_triangle", "block_all", "transpose"]
     assert names("updated") == turned
@@ -111,7 +110,6 @@ def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() ->
     ]
 
 
-@pytest.mark.normal
 @pytest.mark.parametrize("name", ["product_below", "below_diagonal", "rank_update", "updated"])
 def test_every_sum_of_a_triangle_is_in_registers_in_the_end(name: str) -> None:
     end = way(name)[-1][1].ast
@@ -120,7 +118,6 @@ def test_every_sum_of_a_triangle_is_in_registers_in_the_end(name: str) -> None:
     assert {len(alloc.shape) for alloc in kept} == {2, 3}  # small triangles have one register a row
 
 
-@pytest.mark.normal
 @pytest.mark.parametrize(
     "name", ["right_in_place", "right_by_columns", "right_steps_first", "right_symmetric"]
 )
@@ -131,7 +128,6 @@ def test_a_triangle_over_columns_becomes_one_over_rows(name: str) -> None:
     assert steps[-1] == "transpose"
 
 
-@pytest.mark.normal
 def test_a_triangle_above_the_diagonal_becomes_one_below() -> None:
     steps = names("above_diagonal")
     for earlier, later in zip(

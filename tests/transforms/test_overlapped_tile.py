@@ -136,6 +136,7 @@ def test_tiles_run_in_parallel() -> None:
     assert tiles.parallel
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("transform", ["vectorise", "unroll_and_jam", "compute_at"])
 def test_loops_of_a_tile_are_loops_like_others(transform: str) -> None:
     _, state = tiled("blur", ("tmp", 0, 3))

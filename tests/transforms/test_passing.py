@@ -70,6 +70,7 @@ def loops_to(proc: q.Proc, name: str) -> list[str]:
     return [loop.iter.name for loop in around if isinstance(loop, q.For)]
 
 
+@pytest.mark.normal
 def test_batches_of_images_are_read_once(tmp_path: Path) -> None:
     procedure = images(tmp_path)
     meaning, rewrite = mirror(procedure), blocked(procedure)

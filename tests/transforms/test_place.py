@@ -17,13 +17,13 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.registry import apply, label, on_request, propose, select
-from transforms.helpers import TARGET, arguments, source
+from schedsearch.transforms.registry import apply, label, select
+from transforms.helpers import TARGET, Procedures, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 
-SOURCE = source("places")
-PLACES = select(["place", "place_static"])
+PROCEDURES = Procedures("places")
+(PLACE,) = select(["place"])
 (PARALLELIZE,) = select(["parallelize"])
 THREADS = replace(TARGET, threads=2)
 
@@ -37,76 +37,60 @@ SIZES: dict[str, list[dict[str, int]]] = {
 
 def at(procedure: Any, path: q.Path, memory: str) -> Rewrite:
     found = label(mirror(procedure).by_path[path])
-    if memory == "DRAM_STATIC":
-        return Rewrite("place_static", 1, path, found)
     return Rewrite("place", 1, path, found, (("memory", memory),))
 
 
-def offered(name: str, target: Any = TARGET) -> set[tuple[str, str]]:
+def offered(name: str) -> set[tuple[str, str]]:
     """`(buffer, memory)` of every proposal."""
-    rewrites = propose(mirror(SOURCE.procs[name]), target, PLACES)
-    return {
-        (r.label.partition(":")[0], str(dict(r.args).get("memory", "DRAM_STATIC")))
-        for r in rewrites
-    }
+    rewrites = PLACE.rewrites(mirror(PROCEDURES[name]), TARGET)
+    return {(r.label.partition(":")[0], str(dict(r.args)["memory"])) for r in rewrites}
 
 
 @pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_place_keeps_the_meaning(name: str, tmp_path: Path) -> None:
-    original = SOURCE.procs[name]
+    original = PROCEDURES[name]
     meaning = mirror(original)
-    placed = [apply(original, meaning, r) for r in propose(meaning, TARGET, PLACES)]
+    placed = [apply(original, meaning, r) for r in PLACE.rewrites(meaning, TARGET)]
     codes = [generate_c(procedure) for procedure in placed]
     assert len({code.key for code in codes}) == len(codes) > 0
     library = Library(codes, tmp_path)
     for number in range(len(placed)):
         for sizes in SIZES[name]:
-            for seed in (3, 4):  # static memory keeps what the first call left
-                wanted, found = arguments(meaning, sizes, seed), arguments(meaning, sizes, seed)
-                interpret(meaning, wanted)
-                library.call(number, meaning, found)
-                assert all(map(np.array_equal, found, wanted))
+            wanted, found = arguments(meaning, sizes, 3), arguments(meaning, sizes, 3)
+            interpret(meaning, wanted)
+            library.call(number, meaning, found)
+            assert all(map(np.array_equal, found, wanted))
 
 
 def test_what_is_offered_follows_from_the_size() -> None:
-    everywhere = {"DRAM_STACK_ALIGNED", "DRAM_ALIGNED", "DRAM_STATIC"}
+    everywhere = {"DRAM_STACK_ALIGNED", "DRAM_ALIGNED"}
     assert offered("panels") == {(b, m) for b in ("rows", "row") for m in everywhere}
     assert offered("of_any_size") == {("t", "DRAM_ALIGNED")}
-    assert offered("large") == {("t", "DRAM_ALIGNED"), ("t", "DRAM_STATIC")}
+    assert offered("large") == {("t", "DRAM_ALIGNED")}
     assert offered("in_static_memory") == {("t", "DRAM_STACK_ALIGNED")}
-    assert not [pair for pair in offered("panels", THREADS) if pair[1] == "DRAM_STATIC"]
-
-
-def test_static_memory_is_on_request_alone() -> None:
-    assert [transform.name for transform in on_request()] == ["place_static"]
-    assert "place_static" not in {transform.name for transform in select(None)}
-    assert "place_static" in {transform.name for transform in select(None, ["place_static"])}
-    procedure = SOURCE.procs["panels"]
-    rewrite = replace(at(procedure, (0,), "DRAM_STATIC"), transform="place")
-    with pytest.raises(RewriteError, match="place_static, which is offered on request"):
-        apply(procedure, mirror(procedure), replace(rewrite, args=(("memory", "DRAM_STATIC"),)))
 
 
 @pytest.mark.parametrize(
     ("name", "path", "memory", "reason"),
     [
         ("large", (0,), "DRAM_STACK_ALIGNED", "too many"),
-        ("of_any_size", (0,), "DRAM_STATIC", "constant size"),
-        ("panels", (2, 1), "DRAM_STATIC", "arrays in"),
+        ("of_any_size", (0,), "DRAM_STACK_ALIGNED", "constant size"),
+        ("panels", (0,), "DRAM_STATIC", "can be moved to"),
+        ("panels", (2, 1), "DRAM_ALIGNED", "arrays in"),
         ("panels", (0,), "VEC_F32X4", "can be moved to"),
         ("panels", (0,), "DRAM", "already"),
-        ("panels", (1,), "DRAM_STATIC", "no allocation"),
+        ("panels", (1,), "DRAM_ALIGNED", "no allocation"),
     ],
 )
 def test_other_places_are_refused(name: str, path: q.Path, memory: str, reason: str) -> None:
-    procedure = SOURCE.procs[name]
+    procedure = PROCEDURES[name]
     with pytest.raises(RewriteError, match=reason):
         apply(procedure, mirror(procedure), at(procedure, path, memory))
 
 
 def parallel(name: str, path: q.Path) -> Any:
-    procedure = SOURCE.procs[name]
+    procedure = PROCEDURES[name]
     ast = mirror(procedure)
     (rewrite,) = [r for r in PARALLELIZE.rewrites(ast, THREADS) if r.path == path]
     return apply(procedure, ast, rewrite)
@@ -114,19 +98,17 @@ def parallel(name: str, path: q.Path) -> Any:
 
 def test_static_memory_and_parallel_loops_exclude_each_other() -> None:
     procedure = parallel("panels", (2,))
-    with pytest.raises(RewriteError, match="share row, which is in DRAM_STATIC"):
-        apply(procedure, mirror(procedure), at(procedure, (2, 0), "DRAM_STATIC"))
     stack = apply(procedure, mirror(procedure), at(procedure, (2, 0), "DRAM_STACK_ALIGNED"))
     assert "_Alignas(64) double" in generate_c(stack).source
 
-    static = SOURCE.procs["in_static_memory"]
+    static = PROCEDURES["in_static_memory"]
     assert (0,) not in {r.path for r in PARALLELIZE.rewrites(mirror(static), THREADS)}
     heap = apply(static, mirror(static), at(static, (0, 0), "DRAM"))
     assert {r.path for r in PARALLELIZE.rewrites(mirror(heap), THREADS)} == {(0,)}
 
 
 def test_heap_buffers_start_at_a_cache_line_and_large_ones_at_a_huge_page(tmp_path: Path) -> None:
-    procedure = SOURCE.procs["large"]
+    procedure = PROCEDURES["large"]
     code = generate_c(apply(procedure, mirror(procedure), at(procedure, (0,), "DRAM_ALIGNED")))
     test = """
     #include <stdint.h>
@@ -146,13 +128,13 @@ def test_heap_buffers_start_at_a_cache_line_and_large_ones_at_a_huge_page(tmp_pa
 @pytest.mark.normal
 def test_an_exported_schedule_carries_its_memories_along(tmp_path: Path) -> None:
     """It runs in Python's isolated mode, on Exo alone."""
-    procedure = SOURCE.procs["panels"]
+    procedure = PROCEDURES["panels"]
     trace = Trace()
     for path, memory in (((0,), "DRAM_ALIGNED"), ((2, 0), "DRAM_STACK_ALIGNED")):
         rewrite = at(procedure, path, memory)
         trace, procedure = trace.then(rewrite), apply(procedure, mirror(procedure), rewrite)
     file = tmp_path / "kernel.py"
-    file.write_text(schedule_python(SOURCE, "panels", trace))
+    file.write_text(schedule_python(source("places"), "panels", trace))
     printed = subprocess.check_output([sys.executable, "-I", file], text=True)
     assert "(float *)aligned_heap(" in printed
     assert "_Alignas(64) double" in printed

@@ -221,7 +221,7 @@ def large(C: f32[{m}, {n}], A: f32[{m}, {k}], B: f32[{k}, {n}]):
     machine = replace(TARGET, vector_bits=512, vector_registers=32, cache_bytes=caches)
     blocks = BLOCK.rewrites(mirror(load_source(file).procs["large"]), machine)
     found = {dict(b.args).get("block_rows", 0) for b in blocks if b.arg("tile_rows") == 10}
-    assert found - {0} == wanted - {0}
+    assert found == {0} | wanted  # 0: blocks without a panel
 
 
 @pytest.mark.parametrize(
@@ -296,6 +296,7 @@ def test_many_nests_of_unknown_lengths_get_blocks_one_at_a_time(tmp_path: Path) 
     procedure = PROCEDURES["three_products"]
     procedures, left = [procedure], [len(sums_of(procedure))]
     while rewrites := [*ALL.rewrites(mirror(procedures[-1]), TARGET)]:
+        rewrites = [each for each in rewrites if "apart" not in dict(each.args)]
         assert ("nests" in dict(rewrites[0].args)) == (left[-1] > 2)
         procedures.append(apply(procedures[-1], mirror(procedures[-1]), rewrites[0]))
         left.append(len(sums_of(procedures[-1])))
@@ -308,7 +309,8 @@ def test_three_nests_get_blocks_at_once_or_one_at_a_time() -> None:
     """All at once may be more edits than Exo can forward through."""
     ast = mirror(PROCEDURES["three_products"].partial_eval(**SIZES["product"][-1]))
     rewrites = [*ALL.rewrites(ast, TARGET)]
-    assert ["nests" in dict(each.args) for each in rewrites] == [False, True]
+    assert ["nests" in dict(each.args) for each in rewrites] == [False] * 4 + [True]
+    assert ["apart" in dict(each.args) for each in rewrites] == [False, *[True] * 3, False]
 
 
 def sums_of(procedure: Any) -> list[str]:
@@ -319,6 +321,6 @@ def sums_of(procedure: Any) -> list[str]:
 def test_blocks_of_no_or_of_too_many_nests_are_refused(nests: int | str) -> None:
     procedure = PROCEDURES["three_products"]
     ast = mirror(procedure)
-    [rewrite, *_] = ALL.rewrites(ast, TARGET)
+    [*_, rewrite] = ALL.rewrites(ast, TARGET)
     with pytest.raises(RewriteError, match="nests is a number"):
         apply(procedure, ast, with_args(rewrite, nests=nests))

@@ -43,6 +43,7 @@ def test_the_meaning_stays(name: str, bits: int, tmp_path: Path) -> None:
     assert_exact(procedure, [strips, blocked], SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_strip_reads_for_all_taps_is_loaded_once(name: str) -> None:
     procedure, target = PROCEDURES[name], replace(TARGET, vector_bits=512, vector_registers=32)

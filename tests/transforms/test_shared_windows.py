@@ -71,6 +71,7 @@ def test_every_window_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     assert_same_meaning(PROCEDURES[name], states, SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [

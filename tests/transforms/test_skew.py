@@ -74,6 +74,7 @@ def test_the_meaning_stays(
     assert_same_meaning(original, states, sizes, tmp_path)
 
 
+@pytest.mark.normal
 def test_rows_are_side_by_side_in_one_step() -> None:
     rewrite = next(r for r in proposed("nine_points") if len(r.path) == 2)
     assert dict(rewrite.args) == {"factor": 4, "lag": 2}
@@ -87,6 +88,7 @@ def test_all_rows_may_be_side_by_side() -> None:
     assert skewed("nine_points", depth=1, factor=13, lag=2)
 
 
+@pytest.mark.normal
 def test_what_is_left_over_is_too_short() -> None:
     after = skewed("five_points", factor=4)
     assert not [each for each in SKEW.rewrites(mirror(after), TARGET) if "e" not in each.path]

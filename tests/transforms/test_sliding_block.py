@@ -55,6 +55,7 @@ def test_every_sliding_block_keeps_the_meaning(name: str, target: Any, tmp_path:
     assert_exact(original, blocked, SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 def test_a_tile_reads_each_row_once_for_all_taps() -> None:
     original = PROCEDURES["channels"]
     meaning = mirror(original)

@@ -72,6 +72,12 @@ def test_rows_that_are_not_read_twice_for_one_result_stay(name: str) -> None:
     assert not list(STRIP.rewrites(mirror(PROCEDURES[name]), TARGET))
 
 
+def test_short_rows_of_a_product_are_left_to_its_blocks() -> None:
+    ast = mirror(PROCEDURES["short_product"])
+    assert not list(STRIP.rewrites(ast, TARGET))
+    assert list(BLOCK.rewrites(ast, TARGET))
+
+
 def test_rows_that_need_what_those_before_gave_are_refused() -> None:
     procedure = PROCEDURES["weights_change"]
     ast = mirror(procedure)

@@ -25,23 +25,23 @@ from schedsearch.transforms.vector.instruction_sets import (
     load_instructions,
     with_instructions,
 )
-from transforms.helpers import PROCS, TARGET, arguments, source
+from transforms.helpers import PROCS, TARGET, Procedures, arguments
 from transforms.interpret import interpret
 from transforms.native import Library
 
-SOURCE = source("instructed")
+PROCEDURES = Procedures("instructed")
 (USE,) = select(["use_instruction"])
 (PORTABLE,) = TARGET.instructions
 
 
 def proposals(name: str) -> list[Rewrite]:
-    return list(USE.rewrites(mirror(SOURCE.procs[name]), TARGET))
+    return list(USE.rewrites(mirror(PROCEDURES[name]), TARGET))
 
 
 @cache
 def instructed(name: str) -> tuple[Any, list[Rewrite]]:
     """The procedure after every proposal, those of later statements first."""
-    procedure = SOURCE.procs[name]
+    procedure = PROCEDURES[name]
     for rewrite in reversed(proposals(name)):
         procedure = apply(procedure, mirror(procedure), rewrite)
     return procedure, proposals(name)
@@ -69,7 +69,7 @@ def test_instructions_keep_the_meaning(
     calls = [s.proc.name for s in q.walk(mirror(procedure).body) if isinstance(s, q.Call)]
     assert calls == names
     library = Library([generate_c(procedure)], tmp_path)
-    meaning = mirror(SOURCE.procs[name])
+    meaning = mirror(PROCEDURES[name])
     for controls in sizes:
         wanted, found = arguments(meaning, controls, 5), arguments(meaning, controls, 5)
         interpret(meaning, wanted)
@@ -83,8 +83,8 @@ def test_loops_are_divided_as_their_length_allows() -> None:
     (rewrite,) = proposals("any_length")
     with pytest.raises(RewriteError, match="does not fit there with tail 'perfect'"):
         apply(
-            SOURCE.procs["any_length"],
-            mirror(SOURCE.procs["any_length"]),
+            PROCEDURES["any_length"],
+            mirror(PROCEDURES["any_length"]),
             changed(rewrite, tail="perfect"),
         )
 
@@ -112,7 +112,7 @@ def test_registers_of_generated_sets_are_operands() -> None:
 )
 def test_what_an_instruction_does_not_do_is_left_alone(name: str) -> None:
     assert proposals(name) == []
-    meaning = mirror(SOURCE.procs[name])
+    meaning = mirror(PROCEDURES[name])
     loop = next(s for s in q.walk(meaning.body) if isinstance(s, q.For))
     for instruction in find(PORTABLE.name, PORTABLE.digest).asts:
         args = {
@@ -125,7 +125,7 @@ def test_what_an_instruction_does_not_do_is_left_alone(name: str) -> None:
             USE.name, USE.version, loop.path, label(loop), tuple(sorted(args.items()))
         )
         with pytest.raises(RewriteError, match="does not do what is there"):
-            apply(SOURCE.procs[name], meaning, rewrite)
+            apply(PROCEDURES[name], meaning, rewrite)
 
 
 def changed(rewrite: Rewrite, **values: str) -> Rewrite:
@@ -134,7 +134,7 @@ def changed(rewrite: Rewrite, **values: str) -> Rewrite:
 
 def test_a_trace_says_which_text_it_needs() -> None:
     (rewrite,) = proposals("dots")
-    meaning = mirror(SOURCE.procs["dots"])
+    meaning = mirror(PROCEDURES["dots"])
     for values, message in (
         ({"digest": "0" * 32}, "instruction set portable has changed: the trace needs 0000"),
         (
@@ -144,7 +144,7 @@ def test_a_trace_says_which_text_it_needs() -> None:
         ({"instruction": "portable_dot"}, "portable has no instruction 'portable_dot'"),
     ):
         with pytest.raises(RewriteError, match=message):
-            apply(SOURCE.procs["dots"], meaning, changed(rewrite, **values))
+            apply(PROCEDURES["dots"], meaning, changed(rewrite, **values))
 
 
 BLOCK_SCHEDSEARCH = """

@@ -231,6 +231,7 @@ def test_numbers_that_stand_for_none_do_not_overflow(name: str, first: int, tmp_
         assert all(np.array_equal(one, other) for one, other in zip(wanted, found, strict=True))
 
 
+@pytest.mark.normal
 def test_the_whole_loop_is_one_instruction() -> None:
     after = apply(PROCEDURES["twice"], mirror(PROCEDURES["twice"]), proposed("twice")[0])
     assert [type(stmt) for stmt in mirror(after).body] == [q.Call]

@@ -11,13 +11,11 @@ from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.exo.written import written
-from transforms.helpers import kernels
+from transforms.helpers import CONTROLS, kernels
 from transforms.procs.unsaved import constants_and_names, in_a_function
 
 
-@pytest.mark.parametrize(
-    "name", [*sorted(kernels().keys() - {"configured"}), "constants_and_names"]
-)
+@pytest.mark.parametrize("name", [*sorted(CONTROLS.keys() - {"configured"}), "constants_and_names"])
 def test_what_is_written_is_the_same_procedure(name: str, tmp_path: Path) -> None:
     original = kernels().get(name, constants_and_names)
     file = tmp_path / "written.py"

@@ -60,7 +60,7 @@ _TIMED = _Preferences(sizes=(_SIZE,), index=1, truth=1, innermost=1, pad=_TIMED_
 _SMALL = (
     _Preferences(sizes=(1,), index=0, truth=1, innermost=1, pad=_ODD_PAD),
     _Preferences(sizes=_ODD_SIZES, index=1, truth=0, innermost=2, pad=_ODD_PAD),
-    _Preferences(sizes=_ODD_SIZES[2::-1], index=2, truth=1, innermost=2, pad=0),
+    _Preferences(sizes=_ODD_SIZES[2::-1], index=-3, truth=1, innermost=1, pad=0),
 )
 # Several whole register tiles and a rest in every dimension, the most that is affordable.
 _TAILS = tuple(

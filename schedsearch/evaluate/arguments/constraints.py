@@ -197,7 +197,7 @@ def control_kinds(proc: q.Proc) -> dict[str, str]:
     for part in chain(*map(q.stmt_parts, q.walk(body)), *map(q.walk_expr, proc.asserts)):
         match part:
             case q.ConfigField():
-                kinds.setdefault(f"{part.config}.{part.field}", "size")
+                kinds.setdefault(f"{part.config}.{part.field}", part.kind)
             case q.ReadConfig() if part.type in q.CONTROL_TYPES:
                 kinds[f"{part.config}.{part.field}"] = part.type
     return kinds

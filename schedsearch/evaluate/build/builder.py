@@ -41,8 +41,9 @@ _RELOCATABLE = ("-r", "-nostdlib")
 
 # For C that makes a compiler eat memory, or write without end; large kernels take a tenth.
 _COMPILER_BYTES, _COMPILED_BYTES = 4 << 30, 1 << 30
-# Messages of gcc, its collect2 and clang when a program that they started was killed.
+
 _NAMES_AN_ERROR = re.compile(r"error|undefined reference|cannot find")
+# Messages of gcc, its collect2 and clang when a program that they started was killed.
 _PART_KILLED = re.compile(
     r"Killed signal terminated program|terminated with signal 9|unable to execute command: Killed"
 )
@@ -252,6 +253,8 @@ class Builder:
                 # Libraries come after the objects that need them.
                 args: list[str | Path] = [*files, *parts, *flags, "-o", linked]
                 failure = _run(self.compiler, args, "", scratch, timeout_s)
+                if failure is not None and failure.message.startswith(KILLED):
+                    raise UserError(f"the compiler was {failure.message}; run again")
                 if failure is not None:
                     raise UserError(
                         f"{self.compiler.path} cannot compile what runs kernels:\n"
@@ -292,11 +295,11 @@ def _was_killed(finished: Finished) -> bool:
     )
 
 
-def _first_errors(text: str, count: int = 5) -> str:
-    """The lines of a compiler's output that name errors."""
+def _first_errors(text: str) -> str:
+    """The first lines of a compiler's output that name errors."""
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if _NAMES_AN_ERROR.search(line)]
-    return "\n".join((errors or lines)[:count]) or "the compiler failed without a message"
+    return "\n".join((errors or lines)[:5]) or "the compiler failed without a message"
 
 
 def _sha256(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
@@ -29,22 +30,25 @@ def check_threads(threads: int) -> None:
         )
 
 
-def with_openmp(target: Target, cache: Path) -> Target:
+def with_openmp(target: Target) -> Target:
     """The target, keeping only those of its other compilers that can build parallel loops. Raises
     UserError, with a hint what to install, if its first compiler cannot.
     """
-    failure = _cannot(target.compiler, target, cache)
+    failure = _cannot(target.compiler, target)
     if failure is not None:
         raise UserError(
             f"{target.compiler.path} cannot build OpenMP kernels:\n{failure.message}\n"
             "gcc needs its libgomp (Debian: `apt install gcc`), clang its libomp "
             "(`apt install libomp-dev`). Or use --threads 1."
         )
-    others = tuple(each for each in target.other_compilers if not _cannot(each, target, cache))
+    others = tuple(each for each in target.other_compilers if not _cannot(each, target))
     return replace(target, other_compilers=others)
 
 
-def _cannot(compiler: Compiler, target: Target, cache: Path) -> Failure | None:
+def _cannot(compiler: Compiler, target: Target) -> Failure | None:
+    """Asked anew each time: a cache, which knows compilers by their versions, may hold what was
+    built before libgomp went or by another installation."""
     code = GeneratedC("openmp_probe", "", _PROBE, digest(_PROBE))
-    built = Builder(compiler, target.flags, cache).build(code, _COMPILE_S)
+    with TemporaryDirectory() as scratch:
+        built = Builder(compiler, target.flags, Path(scratch)).build(code, _COMPILE_S)
     return built if isinstance(built, Failure) else None

@@ -6,9 +6,10 @@ estimate of a loop's time is that count times the least cycles of an iteration (
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from schedsearch.evaluate.code.c_lines import Line
 from schedsearch.evaluate.code.counted import Counts, counted, is_framed
@@ -20,7 +21,9 @@ _UNKNOWN = Line(0, "")
 @dataclass(frozen=True)
 class HotLoop:
     """An innermost loop of machine code. `iterations` of one call and the `share` of the time of
-    all innermost loops are estimates; `lines` are those of C that its instructions name."""
+    all innermost loops are estimates; `lines` are those of C that its instructions name.
+    `uncounted`: loops that compute beside it, of no known number of iterations, as those inside of
+    instructions."""
 
     function: str
     instructions: tuple[Instruction, ...]
@@ -28,6 +31,7 @@ class HotLoop:
     lines: tuple[Line, ...]
     iterations: float
     share: float
+    uncounted: int = 0
 
     @property
     def cycles(self) -> float:
@@ -55,8 +59,9 @@ def hottest(
     timed = _iterations(found)
     times = [loop.cycles * count for loop, count in zip(found, timed, strict=True)]
     total = sum(times) or 1.0
+    uncounted = sum(not each.lines and each.counts.arithmetic > 0 for each in found)
     ranked = [
-        HotLoop(each.function, each.instructions, each.counts, each.lines, count, time / total)
+        replace(each, iterations=count, share=time / total, uncounted=uncounted)
         for each, count, time in zip(found, timed, times, strict=True)
     ]
     return tuple(sorted(ranked, key=lambda each: -each.share))
@@ -81,7 +86,7 @@ def _iterations(loops: Sequence[HotLoop]) -> list[float]:
         groups[line.inside].append(number)
     counts = [0.0] * len(loops)
     for numbers in groups.values():
-        widest = max(numbers, key=lambda number: steps[number][1])
+        widest = max(numbers, key=lambda n: (loops[n].counts.width > 64, steps[n][1]))
         line, step = steps[widest]
         counts[widest] = line.runs / step
         for number in numbers:
@@ -98,10 +103,11 @@ def _left_over(line: Line, step: float) -> float:
 
 def _step(loop: HotLoop) -> tuple[Line, float]:
     """The line of C that does most in the loop, and how many runs of it an iteration is: a run that
-    stores does so once. Arithmetic is counted where nothing is stored, because compilers move it
-    between lines that share sums."""
+    stores does so once. Where nothing is stored it is as many as do all its arithmetic, but no
+    less than an instruction computes: compilers share parts of it, and move it between lines."""
     by_number = {line.number: line for line in loop.lines}
     weights, moves = Counter[int](), Counter[int]()
+    least: dict[int, int] = {}
     for each in loop.instructions:
         line = by_number.get(each.line)
         if line is None:
@@ -109,11 +115,25 @@ def _step(loop: HotLoop) -> tuple[Line, float]:
         one = counted([each], framed=True)
         lanes = max(one.width // line.bits, 1) if line.bits and one.width > 64 else 1
         weights[each.line] += lanes * bool(one.arithmetic)
+        if one.arithmetic:
+            least[each.line] = max(lanes, least.get(each.line, 0))
         moves[each.line] += lanes * (one.stores > one.spills)
     for kind in (moves, weights):
         busy = {number: count for number, count in kind.items() if count}
         if busy:
             number = max(busy, key=lambda each: (by_number[each].runs, busy[each]))
-            return by_number[number], float(busy[number])
+            line, done = by_number[number], float(busy[number])
+            if kind is weights and line.bits:
+                done = least[number] * max(done // (least[number] * _arithmetic(line.text)), 1)
+            return line, done
     deepest = max(loop.lines, key=lambda line: (len(line.inside), line.runs), default=_UNKNOWN)
     return deepest, 1.0
+
+
+def _arithmetic(text: str) -> int:
+    """Instructions that a run of a statement in C takes: of operators and functions outside of
+    indices, a product and the sum that it is a term of being one."""
+    while text != (text := re.sub(r"\[[^\[\]]*\]", "", text)):
+        pass
+    products, others = text.count("*"), len(re.findall(r"[+/]|(?<=[\w)] )-|-=|\b[a-z]\w*\(", text))
+    return max(products, others, 1)

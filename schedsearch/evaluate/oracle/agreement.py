@@ -88,7 +88,7 @@ _CHANCE = 0.01
 def disagreement(name: str, difference: str) -> DisagreementError:
     """The compiled baseline does not lie within its evaluation."""
     return DisagreementError(
-        f"the compiled unscheduled procedure {name} disagrees with its evaluation: "
+        f"{name} as written, compiled, disagrees with its evaluation: "
         f"{difference}.\nExo's code generator or the C compiler made something else of it. "
         "Nothing can be verified against it: write the procedure differently, or try another "
         "compiler (--cc)."

@@ -19,15 +19,18 @@ from schedsearch.evaluate.oracle.agreement import Told, next_rung
 from schedsearch.evaluate.oracle.enclosure import unknown_externs
 from schedsearch.evaluate.oracle.harness import Case, Placement
 from schedsearch.evaluate.oracle.ladders import (
+    FIRST_DENSE,
     LADDERS,
     SHARP,
     Mode,
+    far_beyond,
     has_extremes,
     has_floats,
     has_integers,
     has_unsigned,
     oracle,
     scale_matters,
+    wide_arrays,
 )
 from schedsearch.evaluate.oracle.sampling import samples
 from schedsearch.evaluate.roof.work import count_steps, count_steps_in, stores_run
@@ -61,10 +64,14 @@ _PLACEMENT = {
     Mode.LARGE: Placement.GUARDED_START,
     Mode.POSITIVE: Placement.GUARDED_END,
     Mode.WIDE: Placement.GUARDED_START,
+    Mode.ONE_ARRAY: Placement.GUARDED_END,
+    Mode.BEYOND: Placement.GUARDED_START,
     Mode.BYTES: Placement.GUARDED_END,
     Mode.MIXED: Placement.GUARDED_START,
     Mode.SPECIALS: Placement.GUARDED_END,
     Mode.NAN: Placement.GUARDED_START,
+    Mode.RISING: Placement.GUARDED_END,
+    Mode.FALLING: Placement.GUARDED_START,
 }
 # Callers' arrays are aligned to their elements. The first, so that guards are where arrays end,
 # is also that of the call that is timed.
@@ -103,13 +110,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Inputs:
-    """One case: a call; a distribution of its data, by mode and rung of that ladder; and the
-    distance of arrays, in bytes or a small multiple of that, from the memory that guards them."""
+    """One case: a call; a distribution of its data, by mode and rung of that ladder, times a scale;
+    the distance of arrays, in bytes or a small multiple of that, from the memory that guards them;
+    and which array is wide, if one is."""
 
     call: Binding
     mode: Mode
     rung: int = 0
     offset: int = 0
+    scale: float = 1.0
+    array: int = 0
 
 
 def first_inputs(
@@ -151,6 +161,10 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
         modes += [Mode.POSITIVE]
     if has_integers(inline_calls(proc)):
         modes += [Mode.WIDE, Mode.BYTES] if has_floats(inline_calls(proc)) else [Mode.WIDE]
+    if has_extremes(inline_calls(proc)):
+        modes += [Mode.RISING, Mode.FALLING]
+    beyond = far_beyond(inline_calls(proc))
+    modes += [Mode.BEYOND] if beyond else []
     few = cheap[min(1, len(cheap) - 1)] if cheap else timed
     others = _otherwise(proc, cheap, largest)
     pairs = [(call, mode) for call in (largest, *others) for mode in modes]
@@ -160,6 +174,12 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
         Inputs(call, mode, offset=_OFFSETS[(1 + turn) % len(_OFFSETS)])
         for turn, (call, mode) in enumerate(pairs)
     ]
+    found = [replace(x, scale=beyond) if x.mode is Mode.BEYOND else x for x in found]
+    if wide := wide_arrays(inline_calls(proc)):
+        short = [call for call in cheap if is_small(proc, call)]
+        call = max(short, key=lambda each: count_steps(proc, each), default=largest)
+        rungs = (0, FIRST_DENSE) if short else (FIRST_DENSE,)
+        found += [Inputs(call, Mode.ONE_ARRAY, r, array=a) for a in wide for r in rungs]
     for call in (few, *_otherwise(proc, cheap, few)):
         if cheap and _takes(proc, call, _MIXED_STEPS, _MIXED_BYTES):
             found += [Inputs(call, Mode.MIXED, rung) for rung in range(len(LADDERS[Mode.MIXED]))]
@@ -215,7 +235,7 @@ def evaluated(
         tried = [_case(plan, each, first + at, _TRIED) for at, each in pending.items()]
         left = {}
         for (at, inputs), case, told in zip(pending.items(), tried, enclose(tried), strict=True):
-            share = _use(case, told)
+            share = _use(plan, case, told)
             if at not in best or share > best[at][0]:
                 best[at] = share, inputs, case, told
             following = next_rung(inputs.mode, inputs.rung, told.powers.values())
@@ -227,47 +247,50 @@ def evaluated(
     larger = {at: case for at, case in larger.items() if case != found[at][0]}
     heard = enclose(list(larger.values())) if larger else ()
     found |= dict(zip(larger, zip(larger.values(), heard, strict=True), strict=True))
-    of_use = [found[at] for at in range(len(wanted)) if _use(*found[at]) > _UNDEFINED]
+    of_use = [found[at] for at in range(len(wanted)) if _use(plan, *found[at]) > _UNDEFINED]
     return tuple(case for case, _ in of_use), [told for _, told in of_use]
 
 
 _UNDEFINED = -1.0
 
 
-def _use(case: Case, told: Told) -> float:
-    """The least share of sharp elements among its outputs. Wide numbers and bytes are of no use if
-    one element has no defined value: sanitizers find that, too."""
-    if case.oracle.mode in (Mode.WIDE, Mode.BYTES):
+def _use(plan: Plan, case: Case, told: Told) -> float:
+    """The least share of sharp elements among its outputs. Wide numbers and bytes, and large floats
+    that may become integers, are of no use if one element has no defined value: sanitizers find
+    that, too."""
+    mode = case.oracle.mode
+    wide = mode in (Mode.WIDE, Mode.ONE_ARRAY, Mode.BYTES)
+    if wide or (mode is Mode.BEYOND and has_integers(plan.inlined)):
         defined = all(power.defined == power.written for power in told.powers.values())
-        return 1.0 if defined and not case.as_written else _UNDEFINED
-    return told.share
+        if not defined or case.as_written:
+            return _UNDEFINED
+    return 1.0 if wide else told.share
 
 
-_kept: dict[tuple[Path, Binding], Case] = {}  # calls that candidates of this process asked for
+# Of calls that candidates of this process asked for.
+_kept: dict[tuple[Path, Binding], list[Case]] = {}
 
 
 def cases_of_calls(
     enclose: Enclose,
-    record: Callable[[Sequence[Case]], None],
+    record: Callable[[Sequence[Case]], Sequence[Case]],
     plan: Plan,
     calls: Sequence[Binding],
 ) -> list[Case]:
-    """Small cases of calls that a kernel asks for, each on one kind of inputs, by its sizes;
-    evaluated once, and then given to `record`."""
+    """Small cases of calls that a kernel asks for, on floats and on integers each; evaluated once,
+    and then given to `record`, which says what they are from then on."""
     new = [call for call in calls if (plan.base, call) not in _kept]
     wanted = [
-        Inputs(
-            call,
-            Mode.FLOATS if _sum(call) % 3 == 0 else Mode.INTEGERS,
-            offset=_OFFSETS[_sum(call) % len(_OFFSETS)],
-        )
+        Inputs(call, mode, offset=_OFFSETS[_sum(call) % len(_OFFSETS)])
         for call in new
+        for mode in (Mode.FLOATS, Mode.INTEGERS)
     ]
     if new:
         cases, _ = evaluated(enclose, plan, wanted, _FIRST_OF_CALLS)
-        record(cases)
-        _kept.update(((plan.base, call), case) for call, case in zip(new, cases, strict=True))
-    return [_kept[plan.base, call] for call in calls]
+        recorded = record(cases)
+        for call in new:
+            _kept[plan.base, call] = [case for case in recorded if case.binding == call]
+    return [case for call in calls for case in _kept[plan.base, call]]
 
 
 def is_small(proc: q.Proc, call: Binding) -> bool:
@@ -290,7 +313,7 @@ def _case(plan: Plan, inputs: Inputs, number: int, most: float | None = None) ->
     what inputs tell takes about `most` operations: only what is evaluated tells, so the baseline is
     not called beside a sample, unless that takes no time."""
     seed, call, mode = plan.seed + number, inputs.call, inputs.mode
-    judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
+    judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung].times(inputs.scale), inputs.array)
     share, as_written = _share(plan, call, most or _SAMPLED), bool(why_not(plan, call))
     slow = sum(plan.steps(call).values()) > _CASE_STEPS
     look = most is not None and share < 1 and slow and not as_written

@@ -16,7 +16,7 @@ from itertools import count
 from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
+from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS, known_type
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.evaluate.oracle.sampling import Dim, samples
@@ -80,8 +80,8 @@ def expression_kind(expr: q.Expr, stored: str) -> str:
     constants, of its destination. Exo refuses expressions of several types."""
     for node in q.walk_expr(expr):
         if isinstance(node, q.Read | q.ReadConfig) and node.type != "bool":
-            return "f32" if node.type == "R" else node.type
-    return "f32" if stored == "R" else stored
+            return known_type(node.type)
+    return known_type(stored)
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ class _Emitter(Indices):
 
     def write(self, stmt: q.Assign | q.Reduce) -> Iterator[str]:
         kind = expression_kind(stmt.rhs, stmt.type)
-        stored = "f32" if stmt.type == "R" else stmt.type
+        stored = known_type(stmt.type)
         place = self.places.get(stmt) or f"&{self.element(stmt.buf, stmt.idx)}"
         yield from self.converted(stmt.rhs, kind, stored)
         if isinstance(stmt, q.Assign):

@@ -24,7 +24,7 @@ from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.evaluate.arguments.layout import Buffer
 from schedsearch.evaluate.build.runtime_text import runtime_source
 from schedsearch.evaluate.oracle.enclosure import enclosure_source, unknown_externs
-from schedsearch.evaluate.oracle.ladders import Fill, Oracle, Rung, of_type
+from schedsearch.evaluate.oracle.ladders import LADDERS, Fill, Mode, Oracle, Rung, of_type
 
 _FILES = (
     *("harness.c", "channel.c", "case.c", "enclose.c", "verify.c", "timing.c", "steps.c"),
@@ -42,6 +42,7 @@ _FILLS = {
     Fill.SPECIALS: 4,
     Fill.NEAR: 5,
     Fill.NAN: 6,
+    Fill.RISING: 7,
 }
 _DATA_FIELDS = {f"HS_{kind.upper()}": kind for kind in ("f16", "f32", "f64", "i8", "i32")}
 _FIELD_TYPES = {
@@ -171,7 +172,7 @@ class Case:
     """One verified call: a binding, inputs, and the file with the intervals of its outputs. Arrays
     are `offset` bytes, or a small multiple, from the place of their placement; arrays of the timed
     case exactly `offset` bytes. `share` of the iterations of loops that may be sampled are
-    evaluated (`sampled_loops`). `as_written`: the baseline's outputs count as right, unchecked; if
+    evaluated (`samples`). `as_written`: the baseline's outputs count as right, unchecked; if
     it is `uncalled`, nothing judges elements that are not evaluated. A `look` only shows how much
     the inputs tell.
     """
@@ -213,7 +214,8 @@ class Case:
             if isinstance(item, int):
                 lines.append(f"0 {item}")
                 continue
-            own, written = data[item.name].rung, int(data[item.name].written)
+            own = data[item.name].rung
+            written = data[item.name].written + data[item.name].whole
             values = [
                 1,
                 ELEMENT_TYPES[item.type].harness,
@@ -247,7 +249,9 @@ def unclear_elements(case: Case, record: BinaryIO) -> dict[str, bytes]:
 def initial_value(case: Case, field: Field) -> Rung:
     """How a configuration field is filled: like the inputs, if it is data."""
     if field.type in _DATA_FIELDS:
-        own = of_type(_DATA_FIELDS[field.type], case.oracle.mode, case.oracle.rung, converts=True)
+        mode = case.oracle.mode
+        rung = LADDERS[Mode.INTEGERS][0] if mode is Mode.ONE_ARRAY else case.oracle.rung
+        own = of_type(_DATA_FIELDS[field.type], mode, rung, converts=True)
         fill = own.fill if own.fill is Fill.INTEGERS else Fill.FLOATS
         return Rung(fill, own.lo, own.hi)
     value = dict(case.binding.config).get(field.name, 1)

@@ -21,6 +21,12 @@ and roots need them.
 and are truncated, as far as no conversion and no sum of i32 overflows. C as written leaves that
 undefined; kernels are built to wrap (`core/build.py`).
 
+*One array* of wide numbers, the others -1, 0 and 1: of arrays that are all as wide, products
+overflow long before their factors have more than 16 bits. Once most of the others are 0, so that
+they have more than the 24 of an f32.
+
+*Beyond* constants: floats of up to twice the largest number that some are compared with.
+
 *Bytes*: integers of the whole range of eight bits, beside floats that are small enough for results
 of both.
 
@@ -36,10 +42,10 @@ beside a NaN does not show where one of them is infinite.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from schedsearch.analysis.accesses import read_buffers, written_buffers
+from schedsearch.analysis.accesses import read_buffers, writes_all, written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
@@ -61,10 +67,14 @@ class Mode(StrEnum):
     LARGE = "large floats"
     POSITIVE = "positive floats"
     WIDE = "wide numbers"
+    ONE_ARRAY = "one array of wide numbers"
+    BEYOND = "floats beyond constants"
     BYTES = "whole bytes"
     MIXED = "mixed numbers"
     SPECIALS = "special floats"
     NAN = "floats and NaN"
+    RISING = "rising floats"
+    FALLING = "falling floats"
 
 
 class Fill(StrEnum):
@@ -75,6 +85,7 @@ class Fill(StrEnum):
     NEAR = "near integers"
     SPECIALS = "specials"
     NAN = "NaN"
+    RISING = "rising"
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,9 @@ class Rung:
     lo: float
     hi: float
     density: float = 1.0
+
+    def times(self, scale: float) -> Rung:
+        return replace(self, lo=self.lo * scale, hi=self.hi * scale)
 
     @property
     def steady(self) -> bool:
@@ -123,6 +137,11 @@ LADDERS = {
     Mode.LARGE: (Rung(Fill.FLOATS, -100.0, 100.0), Rung(Fill.FLOATS, 2.0, 100.0)),
     Mode.POSITIVE: (Rung(Fill.FLOATS, 0.5, 1.5),),
     Mode.WIDE: tuple(Rung(Fill.FLOATS, -(2.0**p), 2.0**p) for p in (30, 23, 17, 14, 10, 7)),
+    Mode.ONE_ARRAY: (
+        *(Rung(Fill.FLOATS, -(2.0**p), 2.0**p, 2.0**-13) for p in (30, 28, 26, 25)),
+        *(Rung(Fill.FLOATS, -(2.0**p), 2.0**p) for p in (30, 27, 25, 22, 19, 16, 12)),
+    ),
+    Mode.BEYOND: (Rung(Fill.FLOATS, -1.0, 1.0), Rung(Fill.FLOATS, 0.25, 1.0)),
     Mode.BYTES: tuple(Rung(Fill.FLOATS, -(2.0**-p), 2.0**-p) for p in (0, 4, 8, 12)),
     Mode.MIXED: (
         _integers(-2, 2),
@@ -133,17 +152,21 @@ LADDERS = {
         Rung(Fill.FLOATS, 0.5, 1.5),
     ),
     Mode.SPECIALS: (Rung(Fill.SPECIALS, -8.0, 8.0, 1 / 32),),
+    Mode.RISING: (Rung(Fill.RISING, -1.0, 1.0),),
+    Mode.FALLING: (Rung(Fill.RISING, 1.0, -1.0),),
     Mode.NAN: tuple(Rung(Fill.NAN, -8.0, 8.0, 2.0**-p) for p in (5, 10, 15)),
 }
 _STEP = 2  # between arrays, on the ladder of mixed numbers
+FIRST_DENSE = 4  # of the ladder of one array of wide numbers
 
 
 @dataclass(frozen=True)
 class Data:
-    """One buffer of a case: how it is filled, and whether it is written."""
+    """One buffer of a case: how it is filled, and whether it is written, and certainly `whole`."""
 
     rung: Rung
     written: bool
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,29 +179,35 @@ class Oracle:
 
     def __str__(self) -> str:
         usual = self.rung == LADDERS[self.mode][0]
-        mixed = f"{self.mode.value}, first " if self.mode is Mode.MIXED else ""
-        return self.mode.value if usual else f"{mixed}{self.rung}"
+        more = {Mode.MIXED: f"{self.mode.value}, first ", Mode.ONE_ARRAY: f"{self.mode.value}: "}
+        return self.mode.value if usual else f"{more.get(self.mode, '')}{self.rung}"
 
 
-def oracle(proc: q.Proc, mode: Mode, rung: Rung) -> Oracle:
-    """Inputs of `proc` (not inlined) of one distribution."""
+def oracle(proc: q.Proc, mode: Mode, rung: Rung, array: int = 0) -> Oracle:
+    """Inputs of `proc` (not inlined) of one distribution; `array`: which one is wide, if one is."""
     proc = inline_calls(proc)
     reads, written = read_buffers(proc.body), written_buffers(proc.body)
     arrays = [arg for arg in proc.args if arg.type not in q.CONTROL_TYPES]
     data = []
     for position, arg in enumerate(arrays):
-        own = of_type(arg.type, mode, _of_array(position, mode, rung), has_floats(proc))
+        own = of_type(arg.type, mode, _of_array(position, mode, rung, array), has_floats(proc))
         if arg.var not in reads and arg.var in written:
             own = Rung(Fill.POISON, 0.0, 0.0)
-        data.append((arg.var.name, Data(own, arg.var in written)))
+        whole = own.fill is Fill.POISON and arg.type not in INTEGERS and writes_all(proc, arg)
+        data.append((arg.var.name, Data(own, arg.var in written, whole)))
     return Oracle(mode, rung, tuple(data))
 
 
-def _of_array(position: int, mode: Mode, rung: Rung) -> Rung:
+def _of_array(position: int, mode: Mode, rung: Rung, array: int) -> Rung:
+    if mode is Mode.ONE_ARRAY:
+        return replace(rung, density=1.0) if position == array else _integers(-1, 1, rung.density)
     if mode is not Mode.MIXED:
         return rung
     ladder = LADDERS[mode]
     return ladder[(ladder.index(rung) + _STEP * position) % len(ladder)]
+
+
+_WIDE = (Mode.WIDE, Mode.ONE_ARRAY)
 
 
 def of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
@@ -189,9 +218,9 @@ def of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
     least, most = INTEGERS[kind]
     if mode is Mode.BYTES:
         return Rung(Fill.INTEGERS, max(-256, least), min(255, most))
-    if mode not in (Mode.INTEGERS, Mode.WIDE) and kind != "i32" and not converts:
+    if mode not in (Mode.INTEGERS, *_WIDE) and kind != "i32" and not converts:
         return Rung(Fill.INTEGERS, least, most)
-    own = mode is Mode.WIDE or rung.fill in (Fill.INTEGERS, Fill.NEAR)
+    own = mode in _WIDE or rung.fill in (Fill.INTEGERS, Fill.NEAR)
     lo, hi = (rung.lo, rung.hi) if own else (-8.0, 8.0)
     return Rung(Fill.INTEGERS, max(lo, least), min(hi, most), rung.density)
 
@@ -228,6 +257,47 @@ def has_unsigned(proc: q.Proc) -> bool:
         and expression_kind(stmt.rhs, stmt.type) not in INTEGERS
         for stmt in q.walk(proc.body)
     )
+
+
+def wide_arrays(proc: q.Proc) -> list[int]:
+    """The arrays of integers of more than a byte that `proc` (inlined) reads, by their position
+    among all arrays, if it reads others."""
+    read = read_buffers(proc.body)
+    arrays = [arg for arg in proc.args if arg.type not in q.CONTROL_TYPES]
+    if sum(arg.var in read for arg in arrays) < 2:
+        return []
+    wide = {kind for kind, (_, most) in INTEGERS.items() if most > 255}
+    return [at for at, arg in enumerate(arrays) if arg.var in read and arg.type in wide]
+
+
+_FAR = 50.0
+"""Constants that large floats are well beyond."""
+
+
+_LARGEST = {"f16": 2.0**15, "f32": 2.0**127, "f64": 2.0**1022}
+"""Inputs are finite: what `-ffast-math` makes of infinities is not defined."""
+
+
+def far_beyond(proc: q.Proc) -> float:
+    """Twice the largest number that floats of `proc` (inlined) may have to be compared with a
+    constant, `x < 300.0` or `0.01 * x < 3.0`; 0 if large floats are beyond all."""
+    most = 0.0
+    for stmt in q.walk(proc.body):
+        for node in q.stmt_parts(stmt):
+            known = FUNCTIONS.get(node.name) if isinstance(node, q.Extern) else None
+            if known and (known.chooses or known.extreme) and isinstance(node, q.Extern):
+                most = max(most, _constants_beyond(node))
+    kinds = {arg.type for arg in proc.args} & _LARGEST.keys()
+    largest = min((_LARGEST[kind] for kind in kinds), default=0.0)
+    return min(2 * most, largest) if _FAR < most < largest else 0.0
+
+
+def _constants_beyond(node: q.Extern) -> float:
+    parts = [part for arg in node.args[:2] for part in q.walk_expr(arg)]
+    if any(isinstance(part, q.Read) and part.type in INTEGERS for part in parts):
+        return 0.0
+    numbers = [abs(float(p.value)) for p in parts if isinstance(p, q.Const) and p.value]
+    return max(numbers) / min(1.0, *numbers) if numbers else 0.0
 
 
 def scale_matters(proc: q.Proc) -> bool:

@@ -25,9 +25,12 @@ from schedsearch.evaluate.arguments.binding import (
     verification_bindings,
 )
 from schedsearch.evaluate.arguments.constraints import Constraints, Undecided
+from schedsearch.evaluate.oracle.counts import Count, counts
 
 _NUMBERS = ("size", "index", "int")
 _LARGEST_TILE = 256
+# Larger ones, up to that, are passed by one size at a time.
+_MOST_OF_A_TILE = 4096
 # Small tiles have all residues tried; larger ones those at either end and around their half.
 _SMALL_TILE = 16
 # Iterations of a loop looked at for one call, at its ends: z3 is asked for what only others run.
@@ -38,11 +41,12 @@ _ENDS = 4
 class Reach:
     """Calls to verify a kernel with, besides those of every kernel; the blocks that none of these
     calls runs although some call would; and how many blocks are `dead`, at most: no call runs
-    them."""
+    them. `counts`: how many elements instructions may be given."""
 
     bindings: tuple[Binding, ...] = ()
     unreached: tuple[str, ...] = ()
     dead: int = 0
+    counts: Mapping[str, frozenset[Count]] = field(default_factory=dict)
 
 
 Within = tuple[q.For | tuple[q.Expr, bool], ...]
@@ -82,6 +86,7 @@ class Reacher:
 
     def reach(self, kernel: q.Proc) -> Reach:
         """The calls for one schedule."""
+        given, own = counts(kernel), [*_of_kernel(kernel.body)]
         kernel = inline_calls(kernel)
         if not self.numbers and not self.flags:
             # No other call would run more, of the C of instructions neither.
@@ -104,10 +109,10 @@ class Reacher:
             if isinstance(witness, Binding) and (self.largest(witness) or not self._sized):
                 chosen.append(witness)
             elif witness is None:
-                dead += 1
+                dead += own[at]
             else:
                 unreached.append(f"`{blocks[at].text}`, which is run with {witness}")
-        return Reach(tuple(dict.fromkeys(chosen)), tuple(unreached), dead)
+        return Reach(tuple(dict.fromkeys(chosen)), tuple(unreached), dead, given)
 
     def _near(self, wanted: Mapping[str, int]) -> Binding | None:
         """The call with these sizes, or as near as the asserts allow; None beyond means."""
@@ -131,11 +136,15 @@ class Reacher:
 
 def _spread(kernel: q.Proc, timed: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
     """Combinations in which each size takes all its values, the others meanwhile others."""
-    values = _values(*_landmarks(kernel))
+    tiles, large, thresholds = _landmarks(kernel)
+    values = _values(tiles, thresholds)
     step = max(len(values) // len(timed), 1)
     for turn in range(len(values)):
         yield {name: values[(turn + step * at) % len(values)] for at, name in enumerate(timed)}
     small = {name: 3 + at % 4 for at, name in enumerate(timed)}
+    some = {name: 17 + at % 4 for at, name in enumerate(timed)}
+    for turn, value in enumerate(_around(large)):
+        yield from ({**(some if turn % 2 else small), name: value} for name in timed)
     for name, value in timed.items():
         yield from (
             {**small, name: near} for near in (value - 1, value + 1, 2 * value) if near >= 1
@@ -155,9 +164,9 @@ def _with_flags(
             yield wanted
 
 
-def _landmarks(kernel: q.Proc) -> tuple[set[int], set[int]]:
-    """Divisors and constant extents of the kernel's control code, and constants that it
-    compares with."""
+def _landmarks(kernel: q.Proc) -> tuple[set[int], set[int], set[int]]:
+    """Divisors and constant extents of the kernel's control code, also large ones, and constants
+    that it compares with."""
     tiles, thresholds = {2}, set[int]()
     for stmt in q.walk(kernel.body):
         if isinstance(stmt, q.For) and stmt.extent is not None:
@@ -169,6 +178,7 @@ def _landmarks(kernel: q.Proc) -> tuple[set[int], set[int]]:
                 thresholds.add(abs(part.const))
     return (
         {tile for tile in tiles if 1 < tile <= _LARGEST_TILE},
+        {tile for tile in tiles if _LARGEST_TILE < tile <= _MOST_OF_A_TILE},
         {limit for limit in thresholds if 1 < limit <= 4 * _LARGEST_TILE},
     )
 
@@ -190,6 +200,21 @@ def _values(tiles: set[int], thresholds: set[int]) -> list[int]:
         values.add(best)
         wanted -= found
     return sorted(value for value in values if value >= 1)
+
+
+def _around(tiles: set[int]) -> list[int]:
+    """Values just below each tile, and beyond twice of it, with the residues of interest."""
+    found = list[int]()
+    for tile in sorted(tiles, reverse=True):
+        below, beyond = {(tile, tile - 1, 0)}, {(tile, rest, 2) for rest in _residues(tile)}
+        for value in (tile - 1, *(2 * tile + rest for rest in sorted(_residues(tile)))):
+            if (below | beyond) & _shows(value, {tile}) - _shown(found, tile):
+                found.append(value)
+    return found
+
+
+def _shown(values: Sequence[int], tile: int) -> set[tuple[int, int, int]]:
+    return set[tuple[int, int, int]]().union(*(_shows(value, {tile}) for value in values))
 
 
 def _residues(tile: int) -> set[int]:
@@ -229,6 +254,18 @@ def _blocks(body: tuple[q.Stmt, ...], within: Within) -> Iterator[_Block]:
                         yield from _blocks(branch, inside)
             case _:
                 pass
+
+
+def _of_kernel(body: tuple[q.Stmt, ...], own: bool = True) -> Iterator[bool]:
+    """By block, once calls are resolved, whether it is one of Exo's C: instructions have their
+    own."""
+    for stmt in body:
+        if isinstance(stmt, q.Call):
+            yield from _of_kernel(stmt.proc.body, own and stmt.proc.instr is None)
+        for block in q.blocks(stmt):
+            if block:
+                yield own
+                yield from _of_kernel(block, own)
 
 
 @dataclass

@@ -38,10 +38,15 @@ def limit(roof: Roof | None, seconds: float, hot: HotLoop | None = None) -> str:
     explained = hot.iterations * hot.cycles / hot.share / _CYCLES_A_SECOND / seconds
     calls = hot.counts.calls
     if hot.iterations and explained < _EXPLAINED and calls:
-        many = f"{calls} call{'s' * (calls > 1)} an iteration"
+        many = f"{_many(calls, 'call')} an iteration"
         return (
             f"Limited by functions that it calls, most likely: its hottest loop has {many}, its "
             f"own cycles explain {explained:.0%} of the time (at 3 GHz){reached} (estimated)."
+        )
+    if hot.iterations and explained < _EXPLAINED and hot.uncounted:
+        return (
+            f"What limits it is not known: {_many(hot.uncounted, 'loop')} inside of vector "
+            f"instructions could not be counted{reached}."
         )
     if hot.iterations and explained < _EXPLAINED:
         return (
@@ -69,7 +74,7 @@ def _of_loop(hot: HotLoop) -> str:
     part = f"{hot.share:.0%} of the time is in a loop that"
     clearly = bounds[hot.binds] >= _CLEARLY * others
     if hot.binds == "latency" and clearly:
-        accumulators = f"{counts.chains} accumulator{'s' if counts.chains > 1 else ''}"
+        accumulators = _many(counts.chains, "accumulator")
         return (
             f"latency, a chain of dependent operations: {part} adds to {accumulators} and waits "
             f"{counts.chain} cycles an iteration for it; more accumulators would overlap"
@@ -87,9 +92,9 @@ def _of_loop(hot: HotLoop) -> str:
             f"{counts.spills} times an iteration"
         )
     if hot.binds in ("loads", "stores"):
-        return f"{hot.binds}: {part} has {counts.loads} loads and {counts.stores} stores, " + (
-            f"for {counts.operations} operations an iteration"
-        )
+        loads, stores = _many(counts.loads, "load"), _many(counts.stores, "store")
+        operations = _many(counts.operations, "operation")
+        return f"{hot.binds}: {part} has {loads} and {stores}, for {operations} an iteration"
     if counts.width == 64 and counts.operations:
         return f"scalar code: {part} computes one element at a time"
     if hot.binds == "arithmetic" and counts.vector >= 2 * counts.arithmetic:
@@ -103,3 +108,7 @@ def _of_loop(hot: HotLoop) -> str:
         f"what a core starts in a cycle: {part} has {counts.instructions} instructions "
         f"for {counts.operations} operations"
     )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

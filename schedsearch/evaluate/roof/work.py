@@ -10,7 +10,7 @@ from functools import lru_cache
 from schedsearch.analysis.conditions import holds
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import INTEGERS
+from schedsearch.core.element_types import INTEGERS, known_type
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.arguments.binding import Binding, control_values
 from schedsearch.evaluate.roof.operations import Needs, operations
@@ -64,7 +64,7 @@ def count_work(proc: q.Proc, binding: Binding, fp: FloatingPoint = FloatingPoint
     for (kind, _), count in needed.items():
         kind, _, how = kind.partition(" ")
         narrow = bytewise and kind in INTEGERS
-        ops[" ".join(["i8" if narrow else "f32" if kind == "R" else kind, how]).strip()] += count
+        ops[" ".join(["i8" if narrow else known_type(kind), how]).strip()] += count
     return Work(tuple(sorted(_paired(ops).items())), count_streams(inlined, binding))
 
 

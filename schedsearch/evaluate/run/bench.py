@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import BinaryIO
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round, TimingKind
-from schedsearch.core.text_file import write_text
-from schedsearch.evaluate.build.disk import disk_explained, refuse_full_disk
+from schedsearch.evaluate.build.disk import refuse_full_disk
 from schedsearch.evaluate.build.host import usable_cores
 from schedsearch.evaluate.oracle.agreed import NOT_COMPARED, Agreement
 from schedsearch.evaluate.oracle.agreement import Told, disagreement
 from schedsearch.evaluate.oracle.cases import Plan, cases_of_calls, cost
-from schedsearch.evaluate.oracle.harness import CONTRACTS, Case, Field, unclear_elements
+from schedsearch.evaluate.oracle.harness import CONTRACTS, Case, Field
+from schedsearch.evaluate.oracle.kept import keep, kept
 from schedsearch.evaluate.run.allowance import HOPELESS, Allowance
 from schedsearch.evaluate.run.reports import Enclosures, Verdict
 from schedsearch.evaluate.run.runner import Limits, run_harness, was_killed
@@ -36,7 +33,6 @@ _COUNT_S = 130.0  # of each kernel, a little more than the harness gives it itse
 # evaluated, for i8; what an element is evaluated in, for f32.
 _LARGEST_RECORD, _SPARE_RECORD = 10, 1 << 16
 _CELL_SHARE = 12
-_CHUNK = 1 << 24  # bytes in memory of a file that is copied
 # Operations of evaluations that are shared out to several cores, and batches that each core gets;
 # bytes that these evaluations may take together.
 _LONG, _BATCHES, _MOST_PLACES = 2e7, 3, 4
@@ -278,7 +274,7 @@ class Bench:
         """Evaluate the procedure on `cases`, unless an earlier run has, and store the intervals of
         its outputs; returns how much they tell. Raises DisagreementError if the baseline, where it
         takes part, does not lie within, and UserError if the evaluation cannot be done."""
-        known = [None if self.exact else kept_of(case) for case in cases]
+        known = [None if self.exact else kept(case) for case in cases]
         new = [case for case, own in zip(cases, known, strict=True) if own is None]
         found = iter(self._enclosed(new))
         return [own or next(found) for own in known]
@@ -322,7 +318,7 @@ class Bench:
             self._require_enclosed(cases, heard, failure)
             output.seek(0)
             return [
-                _keep(case, output, size, Told(heard.powers[number], heard.call_ns.get(number)))
+                keep(case, output, size, Told(heard.powers[number], heard.call_ns.get(number)))
                 for number, (case, size) in enumerate(zip(cases, heard.bytes, strict=True))
             ]
 
@@ -341,16 +337,19 @@ class Bench:
             cause = heard.error or ended
             refuse_full_disk(cause, str(at.expected.parent))
             raise UserError(
-                f"{name} itself, unscheduled, cannot be evaluated with {at}: {cause}. "
+                f"{name} as written cannot be evaluated with {at}: {cause}. "
                 "Correct the procedure, or give its asserts what it relies on."
             )
 
-    def record_bits(self, cases: Sequence[Case]) -> None:
-        """Under the strict contract: store, instead of the intervals of outputs, the outputs of the
-        baseline compiled without optimisation."""
+    def record_bits(self, cases: Sequence[Case]) -> Sequence[Case]:
+        """Under the strict contract, the cases with files of their own (another session may be at
+        the same ones), which have the outputs of the baseline compiled without optimisation, not
+        their intervals; otherwise the cases as they are."""
         if self.exact is not None:
+            cases = [replace(case, expected=case.expected.with_suffix(".bits")) for case in cases]
             as_written = [replace(case, as_written=True) for case in cases]
             replace(self, baseline=self.exact).enclose(as_written)
+        return cases
 
     def run_baseline(
         self, cases: Sequence[Case], fp: FloatingPoint
@@ -384,35 +383,3 @@ class Bench:
         numbers += f" {timing} {CONTRACTS[self.plan.fp]}"
         texts = [case.job(self.fields) for case in cases]
         return "\n".join([*head, numbers, f"{len(cases)}", *texts])
-
-
-def _beside(case: Case) -> Path:
-    """The file of a case's results, next to the intervals of its outputs."""
-    return case.expected.with_suffix(".json")
-
-
-def kept_of(case: Case) -> Told | None:
-    """The results of a case from an earlier run; None if there are none."""
-    try:
-        known = json.loads(_beside(case).read_bytes())
-        with case.expected.open("rb") as record:
-            if os.fstat(record.fileno()).st_size == known["bytes"]:
-                marks = unclear_elements(case, record)
-                return replace(Told.from_json(known["told"]), unclear=marks)
-    except (OSError, ValueError, LookupError, TypeError):
-        pass  # it is evaluated again
-    return None
-
-
-def _keep(case: Case, outputs: BinaryIO, size: int, told: Told) -> Told:
-    """Store the next `size` bytes, the intervals of a case's outputs, and what the case has `told`,
-    which is returned with its marks. Another session may be comparing with the same file."""
-    place = case.expected
-    draft = place.with_name(f"{place.name}.{os.getpid()}")
-    with disk_explained(draft), draft.open("w+b") as record:
-        for begin in range(0, size, _CHUNK):
-            record.write(outputs.read(min(_CHUNK, size - begin)))
-        told = replace(told, unclear=unclear_elements(case, record))
-    os.replace(draft, place)
-    write_text(_beside(case), json.dumps({"bytes": size, "told": told.to_json()}))
-    return told

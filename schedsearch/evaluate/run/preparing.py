@@ -90,7 +90,7 @@ def prepare(
         raise UserError(f"the compiler was {baseline.message}; run again")
     if isinstance(baseline, Failure):
         raise UserError(
-            f"the C of {proc.name}, unscheduled, does not compile:\n{baseline.message}\n"
+            f"the C of {proc.name} as written does not compile:\n{baseline.message}\n"
             "Check the compiler's flags, and instructions or externs the procedure uses."
         )
     executable = builder.executable(
@@ -115,7 +115,8 @@ def prepare(
     known = [whole_ns if each else told.call_ns for each, told in zip(slow, heard, strict=True)]
     bench = confirmed(replace(bench, cases=cases), known)
     if bench.exact is not None:
-        bench.record_bits(cases)
+        cases = tuple(bench.record_bits(cases))
+        bench = replace(bench, cases=cases)
         bench = confirmed(bench, [None] * len(cases), fp)
     skipped = tuple((str(case), why) for case in cases if (why := why_not(plan, case.binding)))
     partly = _UNCALLED if plan.uncalled else _LARGE
@@ -188,7 +189,7 @@ def confirmed(
         if failure is not None:
             cause = verdict.error or failure.message
             raise UserError(
-                f"{name} itself, unscheduled, fails while {verdict.stage}: {cause}. "
+                f"{name} as written fails while {verdict.stage}: {cause}. "
                 "Correct the procedure, or give its asserts what it relies on."
             )
         times |= {number: verdict.call_ns[at] for at, number in enumerate(left)}

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, TimingKind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.runtime_text import runtime_source
+from schedsearch.evaluate.oracle.counts import never_entered
 from schedsearch.evaluate.oracle.harness import (
     Case,
     Placement,
@@ -88,6 +89,9 @@ class Inspector:
         if memory.verdict is not Finding.PASSED:
             return [memory]
         lines = blocks(code.source)
+        opening = [number for number, _ in _opening(code.source)]
+        never = never_entered(code.source, reach.counts)
+        unreached -= {opening.index(number) for number in never if number in opening}
         if len(unreached) <= reach.dead:
             return [memory, Check(COVERAGE, Finding.PASSED, _dead(len(unreached)))]
         left = ", ".join(f"`{lines[number]}`" for number in sorted(unreached)[:3])
@@ -134,13 +138,15 @@ class Inspector:
         called = [case for case in self.bench.cases if not case.timed]
         fast = [case for case in called if not case.uncalled]
         slow = {case.binding: case for case in called if case.uncalled}
-        end = time.monotonic() + self.slow_s
         left: set[int] | None = None
         found = Check(what, Finding.PASSED)
+        end: float | None = None  # of the slow ones
         for cases in (fast, *([case] for case in slow.values())):
             if not cases:
                 continue
-            limit_s = _RUN_S if cases is fast else end - time.monotonic()
+            if cases is not fast and end is None:
+                end = time.monotonic() + self.slow_s
+            limit_s = _RUN_S if end is None else end - time.monotonic()
             own: set[int] = set()
             more = self._called(program, kernel, what, cases, limit_s, own)
             if more.verdict is Finding.NOT_CHECKED and left is not None:
@@ -193,7 +199,8 @@ class Inspector:
 
 
 def _dead(count: int) -> str:
-    return f"{count} blocks are never run, whatever the call" if count else ""
+    many = "1 block is" if count == 1 else f"{count} blocks are"
+    return f"{many} never run, whatever the call" if count else ""
 
 
 def _why_not_built(message: str) -> str:
@@ -205,23 +212,34 @@ def _why_not_built(message: str) -> str:
 
 # A block is the body of a loop or a branch, as Exo prints them. Each sets a flag when it begins;
 # the harness reports the flags that are not set at the end.
+_GUARD = re.compile(r"^ *#ifndef (HAVE_\w+)$")
 _OPENS = re.compile(r"^ *(?:for \(.*\)|if \(.*\)|} else) \{$")
 
 
 def blocks(source: str) -> tuple[str, ...]:
     """The lines that open the blocks of a kernel, in the order of their numbers."""
-    return tuple(line.strip(" {") for line in source.splitlines() if _OPENS.match(line))
+    return tuple(line.strip(" {") for _, line in _opening(source))
+
+
+def _opening(source: str) -> Iterator[tuple[int, str]]:
+    """Their numbers, without text that is there twice and compiled once."""
+    guards, skipped = set[str](), False
+    for number, line in enumerate(source.splitlines()):
+        if guard := _GUARD.match(line):
+            skipped = guard[1] in guards
+            guards.add(guard[1])
+        elif line.strip() == "#endif":
+            skipped = False
+        elif not skipped and _OPENS.match(line):
+            yield number, line
 
 
 def counting(code: GeneratedC) -> GeneratedC:
     """`code` with a flag per block: `for (..) {  ->  for (..) { schedsearch_reached[7] = 1;`."""
-    lines, number = [], 0
-    for line in code.source.splitlines():
-        if _OPENS.match(line):
-            line = f"{line} schedsearch_reached[{number}] = 1;"
-            number += 1
-        lines.append(line)
-    head = f"unsigned char schedsearch_reached[{number + 1}];"
-    head += f"\nconst unsigned schedsearch_blocks = {number};"
+    lines, opening = code.source.splitlines(), [*_opening(code.source)]
+    for block, (number, line) in enumerate(opening):
+        lines[number] = f"{line} schedsearch_reached[{block}] = 1;"
+    head = f"unsigned char schedsearch_reached[{len(opening) + 1}];"
+    head += f"\nconst unsigned schedsearch_blocks = {len(opening)};"
     source = "\n".join([head, *lines, ""])
     return replace(code, source=source, key=digest(f"{code.key} counting"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
-from threading import Event, Thread
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Event
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -28,40 +29,23 @@ def batches(items: Sequence[T], costs: Sequence[float], least: float) -> list[li
 def side_by_side(
     work: Callable[[T, P, Event], R], items: Sequence[T], places: Sequence[P]
 ) -> list[R]:
-    """Results of the work on all `items`, in their order: this thread and others take the next one
-    for their place. Raises what the first item raises of those that fail; those after it may be
-    left out. `work` has to end soon after its event is set, which is when this thread is
-    interrupted.
+    """Results of the work on all `items`, in their order; each is done at the next place that is
+    free. Raises what the first item raises of those that fail. `work` has to end soon after its
+    event is set, which is then, and when this thread is interrupted.
     """
-    waiting, given_up = deque(enumerate(items)), Event()
-    results: dict[int, R] = {}
-    errors: dict[int, BaseException] = {}
+    given_up, free = Event(), SimpleQueue[P]()
+    for place in places:
+        free.put(place)
 
-    def go_on(place: P) -> None:
-        while waiting and not errors and not given_up.is_set():
-            try:
-                number, item = waiting.popleft()
-            except IndexError:  # another thread was faster
-                return
-            try:
-                results[number] = work(item, place, given_up)
-            except Exception as error:
-                errors[number] = error
+    def at_a_place(item: T) -> R:
+        place = free.get()
+        try:
+            return work(item, place, given_up)
+        finally:
+            free.put(place)
 
-    threads = [Thread(target=go_on, args=(place,), daemon=True) for place in places[1:]]
-    try:
-        for thread in threads[: len(items) - 1]:
-            thread.start()
-        go_on(places[0])
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
-    except BaseException:  # Ctrl-C
-        given_up.set()
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
-        raise
-    if errors:
-        raise errors[min(errors)]
-    return [results[number] for number in range(len(items))]
+    with ThreadPoolExecutor(len(places)) as threads:
+        try:
+            return list(threads.map(at_a_place, items))
+        finally:  # after Ctrl-C, too
+            given_up.set()

@@ -45,12 +45,12 @@ _SLOW_NS = 5e7
 class TimingPlan:
     """Interleaved rounds of candidate and anchor.
 
-    `kind` is recorded (`screen` or `confirm`). A round has up to `samples` samples of each (15 at
-    most), and every sample lasts at least `sample_ns` nanoseconds. After `min_rounds`, timing ends
-    early once the whole interval is below `give_up_below` (a speed-up over the baseline), or is
-    narrower than `narrow` (relative) and, if the plan is to `decide`, it is clear whether candidate
-    or anchor is faster; otherwise after `max_rounds`. A candidate that is then ahead of
-    `give_up_below` has to stay so for some rounds more.
+    `kind` is recorded. A round has up to `samples` samples of each (15 at most), and every sample
+    lasts at least `sample_ns` nanoseconds. After `min_rounds`, timing ends early once the whole
+    interval is below `give_up_below` (a speed-up over the baseline), or is narrower than `narrow`
+    (relative) and, if the plan is to `decide`, it is clear whether candidate or anchor is faster;
+    otherwise after `max_rounds`. A candidate that is then ahead of `give_up_below` has to stay so
+    for some rounds more.
 
     `fresh`: each round has a new process, so that the place of its memory is drawn again. If
     verifying takes longer than a round, a process has as many rounds as take that long.

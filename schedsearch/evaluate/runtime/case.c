@@ -70,6 +70,15 @@ static double draw_element(const struct hs_arg *arg, const int_fast32_t *index, 
                            uint64_t *specials)
 {
     double value = draw(state, arg->fill, arg->lo, arg->hi);
+    if (arg->fill == FILL_RISING) { /* the extreme is at an end */
+        double at = unit_random(state) / 2;
+        for (int d = 0; d < arg->ndim; d++)
+            at += index[d];
+        double most = 1;
+        for (int d = 0; d < arg->ndim; d++)
+            most += arg->extents[d];
+        return arg->lo + (arg->hi - arg->lo) * at / most;
+    }
     bool special = arg->fill == FILL_SPECIAL || arg->fill == FILL_NAN;
     bool sparse = arg->density < 1 && !special;
     double edge = arg->density < SPARSEST ? 0.25 : 1;
@@ -280,7 +289,9 @@ struct test_case read_case(void)
         arg->fill = (int)job_number();
         arg->lo = job_number();
         arg->hi = job_number();
-        arg->written = job_number() != 0;
+        int written = (int)job_number();
+        arg->written = written > 0;
+        arg->whole = written > 1;
         arg->density = job_number();
         arg->ndim = (int)job_number();
         for (int d = 0; d < arg->ndim; d++)

@@ -5,7 +5,10 @@
 /* Where arrays are: for timing, with canaries on both sides; or with no byte between
  * their end, or their start, and memory that cannot be accessed. */
 enum placement { FOR_TIMING, GUARDED_END, GUARDED_START };
-enum { FILL_POISON, FILL_INTEGERS, FILL_FLOATS, FILL_DOMINANT, FILL_SPECIAL, FILL_NEAR, FILL_NAN };
+enum {
+    FILL_POISON, FILL_INTEGERS, FILL_FLOATS, FILL_DOMINANT, FILL_SPECIAL, FILL_NEAR, FILL_NAN,
+    FILL_RISING
+};
 
 struct test_case {
     char expected_path[4096];

@@ -20,7 +20,7 @@ struct hs_arg {
     int ndim;
     int_fast32_t extents[HS_MAX_DIMS], strides[HS_MAX_DIMS];
     enum hs_type type;
-    bool is_buffer, written;
+    bool is_buffer, written, whole;    /* `whole`: certainly every element is written */
     int fill;
     double lo, hi;                     /* range of input values */
     double density;                    /* share of those that are not 0, away from the edges */

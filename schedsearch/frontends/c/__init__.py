@@ -9,6 +9,7 @@ from schedsearch.frontends import graph
 from schedsearch.frontends.c.original import as_written
 from schedsearch.frontends.c.prototype import (
     Prototype,
+    exported,
     otherwise,
     prototype,
     replacement,
@@ -23,6 +24,7 @@ __all__ = [
     "Prototype",
     "as_written",
     "c_kernel",
+    "exported",
     "otherwise",
     "prototype",
     "read",

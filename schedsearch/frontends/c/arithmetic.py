@@ -9,10 +9,17 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
-from schedsearch.frontends.c import c_types, numbers
-from schedsearch.frontends.c.affine.linear import Polynomial, polynomial, product, simplest
+from schedsearch.frontends.c import c_types, numbers, quotients
+from schedsearch.frontends.c.affine.linear import (
+    Polynomial,
+    factors_of,
+    polynomial,
+    product,
+    simplest,
+    split_by,
+)
 from schedsearch.frontends.c.c_types import DOUBLE, FLOAT, INT, CType, Unsupported
-from schedsearch.frontends.c.constants import character, integer
+from schedsearch.frontends.c.constants import character, integer, towards_zero
 from schedsearch.frontends.c.scopes import Scopes
 from schedsearch.frontends.c.symbols import Operand
 
@@ -25,6 +32,8 @@ class Arithmetic(Scopes):
     def data(self, operand: Operand, kind: CType) -> graph.Value:
         """The operand as data of a type."""
         element = c_types.element(kind)
+        if kind == c_types.BOOL and operand.type != c_types.BOOL:
+            return self._truth_of(operand)
         value = operand.value
         if isinstance(value, Polynomial):
             return numbers.cast(operand.made or self._made(operand.type, value, element), element)
@@ -38,6 +47,16 @@ class Arithmetic(Scopes):
         if element in ("i32", "f32", "f64"):
             return graph.Count(value, element)
         return graph.Cast(graph.Count(value, "i32"), element)
+
+    def _truth_of(self, operand: Operand) -> graph.Value:
+        """1 or 0: not the last bits of a number."""
+        own = c_types.promoted(operand.type)
+        value = self.data(operand, own)
+        one, zero = graph.Constant(1, "ui8"), graph.Constant(0, "ui8")
+        if isinstance(value, graph.Constant):
+            return one if value.value else zero
+        none = graph.Constant(0, c_types.element(own))
+        return graph.Select(graph.Compare("!=", value, none), one, zero)
 
     def _made(self, kind: CType, value: Polynomial, element: str) -> graph.Value:
         """A sum of products of sizes. In double a product of two is rounded once, as C does it."""
@@ -57,10 +76,6 @@ class Arithmetic(Scopes):
             return Operand(kind, self.in_type(value, kind, node))
         if isinstance(value, Polynomial) and not kind.floating and kind.bits >= INT.bits:
             return self._widened(Operand(kind, value), operand.type, node)
-        if kind == c_types.BOOL:
-            raise self.refusal(
-                node, "_Bool", "kernels have no data of this type", "use int, and `!= 0`"
-            )
         return Operand(kind, self.data(operand, kind))
 
     def _widened(self, operand: Operand, before: CType, node: Any) -> Operand:
@@ -68,9 +83,17 @@ class Arithmetic(Scopes):
         negative. Elsewhere it is computed modulo a power of two, as addresses are."""
         if before.unsigned and before.bits < operand.type.bits:
             assert isinstance(operand.value, Polynomial)
-            for _, part in operand.value.parts:
-                self.not_negative(part, node)
+            self.parts_not_negative(operand.value, node)
         return operand
+
+    def parts_not_negative(self, value: Polynomial, node: Any) -> None:
+        """Of an unsigned sum of products."""
+        for _, part in () if self._only_types else value.parts:
+            if part.is_const and part.const < 0 and not self.holds(part):  # as of `n * m - 1`
+                what = "difference with a product of sizes"
+                reason = "whether it is negative, which an unsigned number is not, is not known"
+                raise self.refusal(node, what, reason, "write a loop for each size")
+            self.not_negative(part, node)
 
     def in_type(self, value: q.Affine, kind: CType, node: Any) -> q.Affine:
         if value.is_const:
@@ -196,19 +219,21 @@ class Arithmetic(Scopes):
             found = product(a, b, frozenset(self.sizes))
             return None if found is None else simplest(found)
         by = b.affine
-        if by is None:
-            return None
-        if by.is_const:
+        if by is not None and by.is_const:
             exact = a.divided(by.const) if by.const > 0 else None
             return None if exact is None else q.Affine() if op == "%" else simplest(exact)
-        [(size, many), *others] = by.terms
-        split = a.split_by(size) if (many, others, by.const) == (1, [], 0) else None
-        if split is None:
+        factors = factors_of(b, frozenset(self.sizes))
+        split = None if factors is None else split_by(a, *factors, frozenset(self.sizes))
+        if factors is None or split is None:
             return None
         times, rest = split
-        if not self.holds(rest) or not self.holds(by - 1 - rest):
+        number, monomial = factors
+        positive = [q.as_affine(atom).scaled(number) - 1 - rest for atom in monomial]
+        if not self.holds(rest) or not all(map(self.holds, positive)):
             return None
-        nonnegative = all(self.holds(part) for _, part in times.parts)
+        whole = times.affine
+        parts = [part for _, part in times.parts] if whole is None else [whole]
+        nonnegative = all(map(self.holds, parts))
         return (simplest(times) if op == "/" else rest) if nonnegative else None
 
     def _affine_binary(self, op: str, a: q.Affine, b: q.Affine, node: Any) -> q.Affine | None:
@@ -222,8 +247,7 @@ class Arithmetic(Scopes):
             case "*" if a.is_const:
                 return b.scaled(a.const)
             case "/" | "%" if b.is_const and a.is_const and b.const:
-                quotient = abs(a.const) // abs(b.const)
-                quotient = quotient if (a.const < 0) == (b.const < 0) else -quotient
+                quotient = towards_zero(a.const, b.const)
                 return q.Affine(quotient if op == "/" else a.const - b.const * quotient)
             case "/" | "%" if b.is_const and b.const > 0:
                 reason = "C rounds towards zero, so that what is divided must not be negative"
@@ -241,7 +265,7 @@ class Arithmetic(Scopes):
                 "kernels divide integers of data by constants only",
                 "divide by a constant, or convert to double",
             )
-        quotient = numbers.quotient(value, by.const)
+        quotient = quotients.quotient(value, by.const, quotients.bounds_of(value, self.within))
         if op == "/":
             return Operand(kind, quotient)
         return Operand(kind, numbers.minus_multiple(value, quotient, by.const))

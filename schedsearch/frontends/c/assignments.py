@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, NoReturn
 
 from pycparser import c_ast
@@ -22,10 +21,6 @@ from schedsearch.frontends.c.truths import chosen
 
 class Assignments(Storage):
     """Assignments, as stores and as what is known of integers."""
-
-    @abstractmethod
-    def statement(self, node: Any) -> Block:
-        """Any statement."""
 
     def expression(self, node: Any) -> Block:
         """A statement that is an expression."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
-from schedsearch.frontends.c import c_types, numbers
+from schedsearch.frontends import graph
+from schedsearch.frontends.c import c_types, numbers, quotients
 from schedsearch.frontends.c.affine.linear import Polynomial
 from schedsearch.frontends.c.arithmetic import Arithmetic, Whole
 from schedsearch.frontends.c.symbols import Operand
@@ -67,7 +68,10 @@ class Bits(Arithmetic):
         if isinstance(value, Whole):
             self._of_a_size(value, ">>", node)
             return self.binary("/", operand, Operand(kind, q.Affine(2**bits)), node)
-        return Operand(kind, numbers.floored(self.data(operand, kind), bits))
+        return Operand(kind, self._shifted(self.data(operand, kind), bits))
+
+    def _shifted(self, value: graph.Value, bits: int) -> graph.Value:
+        return quotients.floored(value, bits, quotients.bounds_of(value, self.within))
 
     def _below(self, operand: Operand, bits: int, node: Any) -> Operand:
         """The lowest bits, which are not negative."""
@@ -76,7 +80,7 @@ class Bits(Arithmetic):
             self._of_a_size(operand.value, "&", node)
             return self.binary("%", operand, Operand(kind, q.Affine(2**bits)), node)
         value = self.data(operand, kind)
-        whole = numbers.floored(value, bits)
+        whole = self._shifted(value, bits)
         return Operand(kind, numbers.minus_multiple(value, whole, 2**bits))
 
     def _of_a_size(self, value: q.Affine | Polynomial, op: str, node: Any) -> None:

@@ -30,6 +30,8 @@ class CType:
         if self.floating:
             return {32: "f32", 64: "f64"}.get(self.bits)
         key = self.bits, self.unsigned
+        if key == (1, True):
+            return "ui8"
         return {(8, False): "i8", (8, True): "ui8", (16, True): "ui16", (32, False): "i32"}.get(key)
 
 

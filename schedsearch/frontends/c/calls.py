@@ -19,7 +19,7 @@ from schedsearch.frontends.c.declarations import declared
 from schedsearch.frontends.c.jumps import RESULT, returning
 from schedsearch.frontends.c.scopes import File
 from schedsearch.frontends.c.symbols import Cursor, Data, Number, Open, Operand, Pointer, Symbol
-from schedsearch.frontends.c.trees import assigned, line_of, parameters, places
+from schedsearch.frontends.c.trees import assigned, line_of, names_in, parameters, places
 from schedsearch.frontends.c.truths import Truths, chosen
 
 _ONE = (*("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh", "erf", "floor", "rint"),)
@@ -29,6 +29,8 @@ MATH = {
     **{name: (name, 2) for name in _TWO},
     "fabs": ("abs", 1),
     "ceil": ("ceil", 1),
+    "trunc": ("trunc", 1),
+    "round": ("round", 1),
     "fmax": ("fmax", 2),
     "fmin": ("fmin", 2),
 }
@@ -66,6 +68,11 @@ class Calls(Truths):
                 raise self.refusal(node, name, f"it has {arity} arguments", "give these")
             values = tuple(self.data(self.expr(each), kind) for each in args)
             return Operand(kind, _function(function, values, c_types.element(kind)))
+        if name == "isnan" and len(args) == 1:
+            found = self.expr(args[0])
+            value = self.data(found, found.type if found.type.floating else DOUBLE)
+            one, zero = graph.Constant(1, "i32"), graph.Constant(0, "i32")
+            return Operand(INT, graph.Select(graph.Compare("!=", value, value), one, zero))
         if name == "abs" and len(args) == 1:
             value = self.data(self.expr(args[0]), INT)
             return Operand(INT, graph.Apply("abs", (value,), "i32", ()))
@@ -87,7 +94,7 @@ class Calls(Truths):
 
     def _computed(self, name: str, args: list[Any], node: Any, result: CType) -> Operand:
         array = graph.Array(name, c_types.element(result))
-        if self.only:
+        if self._only_types:
             return Operand(result, graph.Load(array))
         function = self.file.functions[name]
         outer, self.places = self.places, places(function, self.file.functions)
@@ -245,6 +252,15 @@ class Calls(Truths):
                 "they are declared in C's old style, before the body",
                 "declare them between the parentheses, `void f(int n, double x[n])`",
             )
+        outer = self.file.enumerators.keys() | self.file.variables.keys()
+        params = parameters(function)
+        later = {each.name for each in params} & outer
+        for each in params:  # what comes later does not hide a name of the file's here
+            if hidden := sorted(later & names_in(each.type)):
+                what = f"extent {hidden[0]} of {each.name}"
+                reason = "a later parameter has the name"
+                raise self.refusal(each, what, reason, "give the parameter another name")
+            later.discard(each.name)
 
     def _array(self, param: c_ast.Decl, arg: Any) -> Data | Open | Pointer:
         found = self.pointer(arg)
@@ -280,6 +296,21 @@ def _function(name: str, values: tuple[graph.Value, ...], kind: str) -> graph.Va
         case "ceil":
             negative = numbers.folded("neg", values, kind)
             return graph.Apply("neg", (graph.Apply("floor", (negative,), kind, ()),), kind, ())
+        case "trunc":
+            [x] = values
+            above, below = (_function(each, values, kind) for each in ("ceil", "floor"))
+            return graph.Select(graph.Compare("<", x, graph.Constant(0.0, kind)), above, below)
+        case "round":  # halves away from 0; -0.0 stays
+            [x] = values
+            size = graph.Apply("abs", values, kind, ())
+            zero, half, one = (graph.Constant(number, kind) for number in (0.0, 0.5, 1.0))
+            whole = graph.Apply("floor", (size,), kind, ())
+            part = graph.Apply("-", (size, whole), kind, ())
+            more = graph.Apply("+", (whole, one), kind, ())
+            found = graph.Select(graph.Compare(">=", part, half), more, whole)
+            other = graph.Select(graph.Compare("==", x, zero), x, found)
+            negative = graph.Apply("neg", (found,), kind, ())
+            return graph.Select(graph.Compare("<", x, zero), negative, other)
         case "fmax" | "fmin":  # of a NaN and a number, the number; which zero, C leaves open
             a, b = values
             op = ">" if name == "fmax" else "<"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,31 @@ from pycparser import c_ast
 
 from schedsearch.frontends.c import c_types
 from schedsearch.frontends.c.c_types import INT, CType, Unsupported
+
+
+def enumeration(node: Any) -> c_ast.Enum | None:
+    """The one that a declaration has."""
+    kind = getattr(node, "type", None)
+    kind = kind if isinstance(kind, c_ast.Enum) else getattr(kind, "type", None)
+    return kind if isinstance(kind, c_ast.Enum) else None
+
+
+def enumerators(node: Any, known: Mapping[str, int]) -> dict[str, int | None]:
+    """Constants of the enumeration that a declaration has: given as numbers, or counted. None for
+    what is not known."""
+    kind = enumeration(node)
+    if kind is None or kind.values is None:
+        return {}
+    found: dict[str, int | None] = {}
+    value: int | None = -1
+    for each in kind.values.enumerators:
+        if each.value is None:
+            value = None if value is None else value + 1
+        else:
+            numbers = {name: one for name, one in found.items() if one is not None}
+            value = value_of(each.value, {**known, **numbers})
+        found[each.name] = value
+    return found
 
 
 def value_of(node: Any, names: Mapping[str, int]) -> int | None:
@@ -26,18 +52,71 @@ def _value_of(node: Any, names: Mapping[str, int]) -> int | None:
             return _const(lambda text: integer(text)[1], node.value)
         case c_ast.ID():
             return names.get(node.name)
-        case c_ast.UnaryOp(op="-" | "+" as op):
+        case c_ast.UnaryOp() if node.op in _UNARY:
             inner = value_of(node.expr, names)
-            return -inner if inner is not None and op == "-" else inner
-        case c_ast.BinaryOp(op="+" | "-" | "*" | "<<" as op):
+            return None if inner is None else _UNARY[node.op](inner)
+        case c_ast.BinaryOp() if node.op in _BINARY:
             a, b = value_of(node.left, names), value_of(node.right, names)
-            if a is None or b is None:
+            return None if a is None or b is None else _BINARY[node.op](a, b)
+        case c_ast.TernaryOp():
+            chosen = value_of(node.cond, names)
+            if chosen is None:
                 return None
-            if op == "<<":
-                return a << b if 0 <= b < 32 else None
-            return {"+": a + b, "-": a - b, "*": a * b}[op]
+            return value_of(node.iftrue if chosen else node.iffalse, names)
         case _:
             return None
+
+
+_Binary = Callable[[int, int], int | None]
+
+
+def _whole(op: Callable[[int, int], Any]) -> _Binary:
+    return lambda a, b: int(op(a, b))
+
+
+def _shifted(op: Callable[[int, int], int]) -> _Binary:
+    return lambda a, b: op(a, b) if 0 <= b < 32 else None
+
+
+def _divided(a: int, b: int) -> int | None:
+    return towards_zero(a, b) if b else None
+
+
+def _remainder(a: int, b: int) -> int | None:
+    return a - b * towards_zero(a, b) if b else None
+
+
+def towards_zero(a: int, b: int) -> int:
+    """C's quotient."""
+    return abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
+
+
+_UNARY: dict[str, Callable[[int], int]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
+    "!": lambda a: int(not a),
+}
+_BINARY: dict[str, _Binary] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divided,
+    "%": _remainder,
+    "<<": _shifted(operator.lshift),
+    ">>": _shifted(operator.rshift),
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<": _whole(operator.lt),
+    "<=": _whole(operator.le),
+    ">": _whole(operator.gt),
+    ">=": _whole(operator.ge),
+    "==": _whole(operator.eq),
+    "!=": _whole(operator.ne),
+    "&&": _whole(lambda a, b: bool(a and b)),
+    "||": _whole(lambda a, b: bool(a or b)),
+}
 
 
 def _const(read: Callable[[str], int], text: str) -> int | None:
@@ -49,6 +128,8 @@ def _const(read: Callable[[str], int], text: str) -> int | None:
 
 def integer(text: str) -> tuple[CType, int]:
     """The type and the value of a constant."""
+    if not text[:1].isdigit():
+        raise Unsupported(text, "kernels have numbers only", "write the number")
     digits = text.rstrip("uUlL")
     suffix = text[len(digits) :].lower()
     base = 10

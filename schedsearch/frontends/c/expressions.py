@@ -24,6 +24,8 @@ class Expressions(Calls):
         super().__init__(file, extents)
         self.tables: dict[graph.Array, dict[tuple[q.Affine, ...], int]] = {}
         """Whole numbers in constant arrays, by place."""
+        self.memory: set[Data] = set()
+        """Arrays that are pointers to memory of their own in C."""
 
     def expr(self, node: Any) -> Operand:
         """The value of an expression."""
@@ -131,7 +133,8 @@ class Expressions(Calls):
 
     def _shape(self, node: Any) -> tuple[tuple[q.Affine, ...], CType]:
         symbol = self.lookup(node) if isinstance(node, c_ast.ID) else None
-        if isinstance(symbol, Data) and symbol.array.shape and node.name not in self.scopes[0]:
+        array = isinstance(symbol, Data) and symbol.array.shape and symbol not in self.memory
+        if isinstance(symbol, Data) and array and node.name not in self.scopes[0]:
             return symbol.array.shape, symbol.type
         if isinstance(symbol, Data | Open | Pointer | Cursor) and not (
             isinstance(symbol, Data) and not symbol.array.shape

@@ -7,7 +7,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from schedsearch.frontends.c.trees import names_in
+from schedsearch.frontends.c.trees import block_of, has_effects, names_in
 
 RESULT = "return"
 """What a function returns is an element of this, which no variable of C can hide."""
@@ -20,11 +20,7 @@ def without_continue(items: Sequence[Any]) -> list[Any]:
 
 def returning(body: c_ast.Compound) -> c_ast.Compound:
     """A body whose returns, where nothing comes after them, store the result."""
-    return _block(_stored(_to_the_end(body.block_items or [], c_ast.Return)), body)
-
-
-def _block(items: list[Any], node: Any) -> c_ast.Compound:
-    return c_ast.Compound(items, getattr(node, "coord", None))
+    return block_of(_stored(_to_the_end(body.block_items or [], c_ast.Return)), body)
 
 
 def _to_the_end(items: Sequence[Any], jump: type) -> list[Any]:
@@ -39,7 +35,7 @@ def _to_the_end(items: Sequence[Any], jump: type) -> list[Any]:
             declared = {one.name for one in inner if isinstance(one, c_ast.Decl)}
             if any(declared & names_in(one) for one in rest):
                 return list(items)
-            return [*before, _block(_to_the_end([*inner, *rest], jump), each)]
+            return [*before, block_of(_to_the_end([*inner, *rest], jump), each)]
         if not isinstance(each, c_ast.If):
             continue
         pair = (each.iftrue, each.iffalse)
@@ -55,11 +51,13 @@ def _to_the_end(items: Sequence[Any], jump: type) -> list[Any]:
 def _branch(node: c_ast.If, yes: list[Any], no: list[Any]) -> list[Any]:
     """A branch, turned around if its first part is empty."""
     if yes:
-        other = _block(no, node) if no else None
-        return [c_ast.If(node.cond, _block(yes, node), other, node.coord)]
+        other = block_of(no, node) if no else None
+        return [c_ast.If(node.cond, block_of(yes, node), other, node.coord)]
     if no:
         opposite = c_ast.UnaryOp("!", node.cond, node.coord)
-        return [c_ast.If(opposite, _block(no, node), None, node.coord)]
+        return [c_ast.If(opposite, block_of(no, node), None, node.coord)]
+    if has_effects(node.cond):  # which are not lost
+        return [c_ast.If(node.cond, block_of([], node), None, node.coord)]
     return []
 
 
@@ -111,11 +109,11 @@ def _stored(items: Sequence[Any]) -> list[Any]:
             return [*before, c_ast.Assignment("=", target, last.expr, last.coord)]
         case c_ast.If():
             yes, no = (
-                None if each is None else _block(_stored(_items(each)), each)
+                None if each is None else block_of(_stored(_items(each)), each)
                 for each in (last.iftrue, last.iffalse)
             )
             return [*before, c_ast.If(last.cond, yes, no, last.coord)]
         case c_ast.Compound():
-            return [*before, _block(_stored(_items(last)), last)]
+            return [*before, block_of(_stored(_items(last)), last)]
         case _:
             return list(items)

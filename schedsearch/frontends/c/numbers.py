@@ -28,7 +28,9 @@ def single(text: str) -> float:
         near = np.float32(value)
     if not np.isfinite(near) or not value:
         return float(near)
-    around = (near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf)))
+    with np.errstate(over="ignore"):
+        ends = [np.nextafter(near, np.float32(end)) for end in (np.inf, -np.inf)]
+    around = (near, *ends)
     exact = _exact(text)
     finite = [each for each in around if np.isfinite(each)]
     return float(min(finite, key=lambda each: abs(Fraction(float(each)) - exact)))
@@ -146,24 +148,6 @@ def _product(monomial: tuple[q.Atom, ...], part: q.Affine, kind: str) -> graph.V
     elif not part.is_const:
         factors.insert(0, graph.Count(part, kind))
     return reduce(lambda a, b: graph.Apply("*", (a, b), kind, ()), factors)
-
-
-def quotient(value: graph.Value, by: int) -> graph.Value:
-    """`value / by` of ints, rounded towards zero as C does. It is computed in double, half way
-    between two integers: so far from each that no rounding, nor a reciprocal, reaches it."""
-    zero = graph.Constant(0, "i32")
-    half = graph.Constant(0.5, "f64")
-    exact = cast(value, "f64")
-    up, down = (graph.Apply(op, (exact, half), "f64", ()) for op in ("+", "-"))
-    moved = graph.Select(graph.Compare(">=", value, zero), up, down)
-    return cast(graph.Apply("/", (moved, graph.Constant(float(by), "f64")), "f64", ()), "i32")
-
-
-def floored(value: graph.Value, bits: int) -> graph.Value:
-    """`value >> bits` of ints, rounded down."""
-    scale = graph.Constant(2.0**-bits, "f64")
-    scaled = graph.Apply("*", (cast(value, "f64"), scale), "f64", ())
-    return cast(graph.Apply("floor", (scaled,), "f64", ()), "i32")
 
 
 def minus_multiple(value: graph.Value, times: graph.Value, by: int) -> graph.Value:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from pycparser import c_ast, c_generator
 
-from schedsearch.frontends.c.preprocessed import INCLUDE, parsed, preprocessed
-from schedsearch.frontends.c.prototype import needed
+from schedsearch.frontends.c.naming import INCLUDE, from_header
+from schedsearch.frontends.c.preprocessed import parsed, preprocessed
+from schedsearch.frontends.c.prototype import needed, own_meanings
 from schedsearch.frontends.c.reading import definitions
+from schedsearch.frontends.c.trees import names_in
 
 _HEADER = re.compile(rf'^# \d+ "{re.escape(str(INCLUDE))}/(?!schedsearch)([^"]+)"', re.MULTILINE)
 
@@ -33,24 +35,29 @@ def as_written(
     wanted = needed(functions[own], file.declarations | functions)
     names = {each.decl.name for each in wanted if isinstance(each, c_ast.FuncDef)} | {own}
     places = {(type(each), str(each.coord)) for each in wanted}
+    used = frozenset().union(*map(names_in, (functions[own], *wanted))) - functions.keys()
     generator = c_generator.CGenerator()
-    text = []
+    text: list[str] = []
+    kept: list[c_ast.Node] = []
     for node in map(deepcopy, tree.ext):
         declares = isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl)
         decl = node.decl if isinstance(node, c_ast.FuncDef) else node
         name_there = getattr(decl, "name", None)
-        if (type(node), str(node.coord)) not in places and name_there not in names:
+        foreign = declares and name_there in used and not from_header(node)
+        if (type(node), str(node.coord)) not in places and not ({name_there} & names or foreign):
             continue
         if declares and name_there == own:
             continue
-        if isinstance(node, c_ast.FuncDef) or declares or getattr(decl, "init", None) is not None:
-            decl.storage = ["static"]
+        if isinstance(node, c_ast.FuncDef) or getattr(decl, "init", None) is not None or declares:
+            decl.storage = decl.storage if foreign else ["static"]
         if decl.name == own:
             _rename(decl.type, name)
             decl.name = name
+        kept += [] if foreign else [node]
         text.append(generator.visit(node) + ("" if isinstance(node, c_ast.FuncDef) else ";"))
     headers = dict.fromkeys(_HEADER.findall(preprocessed(path, defines, folders)))
-    return "\n".join([*(f"#include <{each}>" for each in headers), *text, ""])
+    before, after = own_meanings(kept)
+    return "\n".join([*(f"#include <{each}>" for each in headers), *before, *text, *after, ""])
 
 
 def _rename(kind: c_ast.Node, name: str) -> None:

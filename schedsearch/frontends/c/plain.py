@@ -13,7 +13,15 @@ from typing import Any
 from pycparser import c_ast
 
 from schedsearch.frontends.c.jumps import without_continue
-from schedsearch.frontends.c.trees import COMPARISONS, STEPS, in_order, names_in, only, walk
+from schedsearch.frontends.c.trees import (
+    COMPARISONS,
+    STEPS,
+    block_of,
+    in_order,
+    names_in,
+    only,
+    walk,
+)
 
 
 class Loop(c_ast.For):  # type: ignore[misc]
@@ -33,7 +41,7 @@ class Loop(c_ast.For):  # type: ignore[misc]
 def plain(function: c_ast.FuncDef) -> c_ast.FuncDef:
     """The same function; its tree is not changed."""
     out = copy(function)
-    out.body = _block(_inside(function.body), function.body)
+    out.body = block_of(_inside(function.body), function.body)
     return out
 
 
@@ -46,10 +54,6 @@ def _inside(node: Any) -> list[Any]:
     return [out for each in items for out in _statement(each)]
 
 
-def _block(items: list[Any], node: Any) -> c_ast.Compound:
-    return c_ast.Compound(items, getattr(node, "coord", None))
-
-
 def _body(node: Any) -> Any:
     """A block's, or a branch's, place of a single statement kept."""
     if node is None:
@@ -57,13 +61,13 @@ def _body(node: Any) -> Any:
     found = _inside(node)
     if len(found) == 1 and not isinstance(node, c_ast.Compound):
         return found[0]
-    return _block(found, node)
+    return block_of(found, node)
 
 
 def _statement(node: Any) -> list[Any]:
     match node:
         case c_ast.Compound():
-            return [_block(_inside(node), node)]
+            return [block_of(_inside(node), node)]
         case c_ast.If():
             return [c_ast.If(node.cond, _body(node.iftrue), _body(node.iffalse), node.coord)]
         case c_ast.For():
@@ -177,7 +181,7 @@ def _loop(node: Any, begins: list[Any], cond: Any, next_: Any) -> list[Any]:
     leaves = step if step is not None and not at_once else None
     if leaves is not None:
         body.insert(0, leaves)
-    stmt = _block(body, node.stmt)
+    stmt = block_of(body, node.stmt)
     then = c_ast.ExprList(steps, node.coord) if steps else None
     word = "while" if isinstance(node, c_ast.While) else "for"
     loop = Loop(cond, then, stmt, leaves, node.coord, word)
@@ -214,7 +218,7 @@ def _at_least_once(node: c_ast.DoWhile) -> c_ast.DoWhile:
         body.append(step)
     elif step is not None:
         cond = node.cond
-    return c_ast.DoWhile(cond, _block(body, node.stmt), node.coord)
+    return c_ast.DoWhile(cond, block_of(body, node.stmt), node.coord)
 
 
 def _is_one(node: Any) -> bool:

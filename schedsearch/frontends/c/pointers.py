@@ -82,6 +82,10 @@ class Pointers(Bits):
             if found is not None:
                 left[place - 1] = left[place - 1].plus(found[0], 1)
                 left[place] = Polynomial.of(found[1])
+        for place, extent in enumerate(shape):
+            whole = left[place].affine
+            if extent is not None and whole is not None:  # `1 * n` is a sum
+                left[place] = Polynomial.of(whole)
         for each, extent in zip(left, shape, strict=True):
             products = any(monomial and part != q.Affine() for monomial, part in each.parts)
             if products and extent is not None:

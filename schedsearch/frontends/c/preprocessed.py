@@ -12,8 +12,7 @@ from pycparser import c_ast, c_parser
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.text_file import read_text
-
-INCLUDE = Path(__file__).parent / "include"
+from schedsearch.frontends.c.naming import INCLUDE, settled
 
 SECONDS = 30
 """A file that includes itself through macros may keep the preprocessor busy."""
@@ -29,7 +28,7 @@ def parsed(path: Path, defines: Sequence[str] = (), include: Sequence[Path] = ()
     read_text(path)  # whatever is not a file of text is refused here, in our words
     text = preprocessed(path, defines, include)
     try:
-        return c_parser.CParser().parse(text, str(path))
+        return settled(c_parser.CParser().parse(text, str(path)))
     except RecursionError:
         raise UserError(f"{path}: {DEEPEST}") from None
     except Exception as error:  # beside ParseError other kinds, for some texts that are no C

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ from pycparser import c_ast, c_generator
 
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
-from schedsearch.frontends.c.preprocessed import INCLUDE
+from schedsearch.core.words import DECLARED, LOWER_MACROS
+from schedsearch.frontends.c.naming import from_header
 from schedsearch.frontends.c.reading import definitions
-from schedsearch.frontends.c.trees import walk
+from schedsearch.frontends.c.trees import parameters, walk
 from schedsearch.frontends.lowered import Lowered
 
 _RESULT = "schedsearch_result"
@@ -22,9 +23,9 @@ _RESULT = "schedsearch_result"
 
 @dataclass(frozen=True)
 class Prototype:
-    """`text` is the declaration, without a semicolon; `types` what it needs to be understood.
-    `scalars` tells for each parameter whether it is passed by value. `result` is the type of what
-    is returned, empty if that is nothing."""
+    """`text` is the declaration, without a semicolon; `types` what it needs to be understood,
+    between lines `before` and `after`. `scalars` tells for each parameter whether it is passed by
+    value. `result` is the type of what is returned, empty if that is nothing."""
 
     name: str
     text: str
@@ -32,6 +33,8 @@ class Prototype:
     scalars: tuple[bool, ...]
     types: str = ""
     result: str = ""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 def prototype(
@@ -43,10 +46,11 @@ def prototype(
     """The prototype of a function, macros expanded."""
     file, found = definitions(path, function, defines, include)
     decl = found.decl
-    params = decl.type.args.params if decl.type.args else []
-    named = [each for each in params if isinstance(each, c_ast.Decl) and each.name]
+    named = parameters(found)
     generator = c_generator.CGenerator()
-    types = [f"{generator.visit(each)};" for each in needed(decl, file.declarations)]
+    nodes = needed(decl, file.declarations)
+    types = [f"{generator.visit(each)};" for each in nodes]
+    before, after = own_meanings(nodes)
     return Prototype(
         decl.name,
         _text(generator.visit(decl)),
@@ -54,6 +58,8 @@ def prototype(
         tuple(isinstance(each.type, c_ast.TypeDecl) for each in named),
         "\n".join(types),
         "" if _result(decl) == "void" else _result(decl),
+        tuple(before),
+        tuple(after),
     )
 
 
@@ -69,8 +75,10 @@ def needed(node: Any, declarations: Mapping[str, Any]) -> list[Any]:
     while queue:
         for node in walk(queue.pop()):
             names = [node.name] if isinstance(node, c_ast.ID) else getattr(node, "names", ())
+            if isinstance(node, c_ast.Enum):
+                names = [f"enum {node.name}"]
             for each in filter(None, map(declarations.get, names)):
-                if id(each) not in found and not each.coord.file.startswith(str(INCLUDE)):
+                if id(each) not in found and not from_header(each):
                     found.add(id(each))
                     queue.append(each)
     unique = {id(each): each for each in declarations.values()}
@@ -111,7 +119,8 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
     facts += [_in_c(each, given, own.parameters) for each in lowered.asserts]
     lines = ["#include <stddef.h>", "#include <stdint.h>"]
     lines += [] if otherwise else ["#include <stdio.h>", "#include <stdlib.h>"]
-    lines += ["", *filter(None, [own.types])]
+    lines += [f"#undef {each}" for each in like_macros(own.parameters)]
+    lines += [*own.before, "", *filter(None, [own.types])]
     lines += [f"void {lowered.name}({', '.join(['void *', *declared])});"]
     arguments = ", ".join(own.parameters)
     body = [f"    {lowered.name}({', '.join(['NULL', *passed])});"]
@@ -127,7 +136,7 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
         body += ["    }"]
     if own.result:
         body = [f"    {own.result} {_RESULT} = 0;", *body, f"    return {_RESULT};"]
-    return "\n".join([*lines, "", own.text, "{", *body, "}", ""])
+    return "\n".join([*lines, "", own.text, "{", *body, "}", *own.after, ""])
 
 
 def replacement(lowered: Lowered, own: Prototype, source: str, written: str = "") -> str:
@@ -139,6 +148,9 @@ def replacement(lowered: Lowered, own: Prototype, source: str, written: str = ""
     inner = f"{lowered.name}_scheduled"
     text = lowered.text.replace(f"def {lowered.name}(", f"def {inner}(")
     renaming = f'#define {lowered.name} {inner}\n#include "{source}"\n#undef {lowered.name}\n'
+    if own.name in DECLARED:  # what a header declares gets another name
+        more = "" if written else "#include <stdio.h>\n#include <stdlib.h>\n"
+        renaming = f"#define {own.name} {own.name}_of_headers\n{more}{renaming}#undef {own.name}\n"
     called = otherwise(own) if written else ""
     made = wrapper(replace(lowered, name=inner, text=text), own, called)
     if called and called in made:
@@ -146,6 +158,51 @@ def replacement(lowered: Lowered, own: Prototype, source: str, written: str = ""
         alone = wrapper(replace(lowered, name=inner, text=text), replace(own, types=""), called)
         return f"{renaming}\n{written}\n{alone}"
     return f"{renaming}\n{made}"
+
+
+def exported(
+    lowered: Lowered, own: Prototype, written: str, name: str, fixed: Mapping[str, int]
+) -> str:
+    """C of a function `name` that has the arguments of Exo's C of the kernel and calls the user's
+    own: `written`, called `otherwise(own)`, with all that it needs. It takes no sizes that are
+    `fixed`, by name with their values."""
+    types = _types(lowered)
+    declared = ["void *ctxt"]
+    for each in lowered.parameters:
+        if types[each] != "size":
+            const = "" if each in lowered.outputs else "const "
+            declared.append(f"{const}{ELEMENT_TYPES[types[each]].c} *{each}")
+        elif each not in fixed:
+            declared.append(f"int_fast32_t {each}")
+    passed = []
+    for at, scalar in zip(lowered.order or range(len(own.parameters)), own.scalars, strict=True):
+        each = lowered.parameters[at]
+        if types[each] == "size":
+            passed.append(str(fixed.get(each, each)))
+        else:
+            passed.append(f"*{each}" if scalar else f"(void *){each}")
+    store = f"*{lowered.parameters[-1]} = " if own.result else ""
+    body = f"    {store}{otherwise(own)}({', '.join(passed)});"
+    head = f"void {name}({', '.join(declared)})"
+    return f"#include <stdint.h>\n{written}\n{head}\n{{\n{body}\n}}\n"
+
+
+def like_macros(names: Iterable[str]) -> list[str]:
+    """Names that may be macros of headers, which the user's file does not include."""
+    return sorted({each for each in names if each.isupper() or each in LOWER_MACROS})
+
+
+def own_meanings(kept: Sequence[c_ast.Node]) -> tuple[list[str], list[str]]:
+    """Lines before and after text whose macros are expanded: its names are no macros of headers,
+    which the kernel includes and the user's file need not, and nothing that these declare."""
+    nodes = [node for each in kept for node in walk(each)]
+    macros = like_macros(node.name for node in nodes if isinstance(getattr(node, "name", 0), str))
+    outer = {getattr(getattr(each, "decl", each), "name", None) for each in kept}
+    outer |= {node.name for node in nodes if isinstance(node, c_ast.Enumerator)}
+    declared = sorted(each for each in outer if each in DECLARED)
+    before = [f"#undef {each}" for each in macros]
+    before += [f"#define {each} own_{each}" for each in declared]
+    return before, [f"#undef {each}" for each in declared]
 
 
 def otherwise(own: Prototype) -> str:

@@ -10,7 +10,7 @@ from pycparser import c_ast
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.suggest import did_you_mean
-from schedsearch.frontends.c.constants import value_of
+from schedsearch.frontends.c.constants import enumeration, enumerators
 from schedsearch.frontends.c.plain import plain
 from schedsearch.frontends.c.preprocessed import parsed
 from schedsearch.frontends.c.scopes import File
@@ -34,7 +34,7 @@ def _definitions(path: str, tree: c_ast.FileAST) -> File:
     for node in tree.ext:
         match node:
             case c_ast.Typedef():
-                file.typedefs[node.name] = file.declarations[node.name] = node
+                file.declarations[node.name] = file.typedefs.setdefault(node.name, node)
             case c_ast.FuncDef():
                 file.functions[node.decl.name] = _plain(node)
             case c_ast.Decl() if node.name and not isinstance(node.type, c_ast.FuncDecl):
@@ -53,20 +53,13 @@ def _plain(function: c_ast.FuncDef) -> c_ast.FuncDef:
 
 
 def _enumerators(node: Any, file: File) -> None:
-    """Constants of an enumeration: given as numbers, or counted."""
-    kind = getattr(node, "type", None)
-    kind = getattr(kind, "type", kind) if not isinstance(kind, c_ast.Enum) else kind
-    if not isinstance(kind, c_ast.Enum) or kind.values is None:
-        return
-    value: int | None = -1
-    for each in kind.values.enumerators:
-        file.declarations[each.name] = node
-        if each.value is None:
-            value = None if value is None else value + 1
-        else:
-            value = value_of(each.value, file.enumerators)  # if None, its name is not declared
-        if value is not None:
-            file.enumerators[each.name] = value
+    kind, found = enumeration(node), enumerators(node, file.enumerators)
+    if found and kind is not None and kind.name:
+        file.declarations[f"enum {kind.name}"] = node
+    for name, value in found.items():
+        file.declarations[name] = node
+        if value is not None:  # else the name is not declared
+            file.enumerators[name] = value
 
 
 def _meant(file: File, function: str | None) -> c_ast.FuncDef:

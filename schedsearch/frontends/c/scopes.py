@@ -9,11 +9,13 @@ from typing import Any
 from pycparser import c_ast
 
 from schedsearch.core import ast as q
+from schedsearch.frontends import graph
 from schedsearch.frontends.c.affine.knowledge import Knowledge
 from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 from schedsearch.frontends.c.declarations import base_type
+from schedsearch.frontends.c.quotients import Bounds
 from schedsearch.frontends.c.symbols import Known, Operand, Symbol
-from schedsearch.frontends.c.trees import qualifiers
+from schedsearch.frontends.c.trees import is_constant
 
 
 @dataclass
@@ -37,6 +39,8 @@ class Scopes(Knowledge, ABC):
         self.file = file
         self.scopes: list[dict[str, Symbol]] = [{}]
         self.numbers: Known = {}
+        self.within: dict[graph.Array, Bounds] = {}
+        """Of variables of data that keep the value they are declared with."""
 
     @abstractmethod
     def expr(self, node: Any) -> Operand:
@@ -58,12 +62,18 @@ class Scopes(Knowledge, ABC):
             return Operand(INT, q.Affine(self.file.enumerators[node.name]))
         if node.name in self.file.variables:
             return self.global_variable(node)
+        if node.name in ("INFINITY", "NAN", "HUGE_VAL", "HUGE_VALF"):
+            reason, instead = "kernels have finite constants only", "use a number, or FLT_MAX"
+            raise self.refusal(node, node.name, reason, instead)
+        if node.name in self.file.declarations:
+            reason = "its value is no constant expression of `int` that can be read here"
+            raise self.refusal(node, f"enumerator {node.name}", reason, "write the number")
         raise self.refusal(node, node.name, "it is not declared", "declare it in the function")
 
     def global_variable(self, node: c_ast.ID) -> Symbol:
         decl = self.file.variables[node.name]
         scalar = isinstance(decl.type, c_ast.TypeDecl)
-        if "const" not in qualifiers(decl):
+        if not is_constant(decl):
             raise self.refusal(
                 node,
                 f"global variable {node.name}",

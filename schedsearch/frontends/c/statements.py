@@ -14,7 +14,7 @@ from schedsearch.frontends.c.loops.bodies import Loops
 from schedsearch.frontends.c.plain import Loop, loops_over
 from schedsearch.frontends.c.storage import Block
 from schedsearch.frontends.c.symbols import Number
-from schedsearch.frontends.c.trees import STEPS, names_in, places, walk
+from schedsearch.frontends.c.trees import STEPS, has_effects, names_in, places
 
 _NO_DATA = {
     c_ast.Break: (
@@ -82,7 +82,7 @@ class Statements(Loops):
             case c_ast.FuncCall():
                 return self._called(node)
             case c_ast.Cast():  # `(void)n;`
-                return self.statement(node.expr) if _does_something(node.expr) else []
+                return self.statement(node.expr) if has_effects(node.expr) else []
             case c_ast.ID() | c_ast.Constant():
                 return []
             case _:
@@ -98,6 +98,8 @@ class Statements(Loops):
         name = node.name.name if isinstance(node.name, c_ast.ID) else ""
         if name in ("memset", "memcpy") and name not in self.file.functions:
             return self._memory(name, node)
+        if name == "free" and name not in self.file.functions:
+            return self._freed(node)
         if name not in self.file.functions:
             raise self.refusal(
                 node,
@@ -115,6 +117,18 @@ class Statements(Loops):
                 return [*before, *self.block(returning(function.body))]
         finally:
             self.places = outer
+
+    def _freed(self, node: c_ast.FuncCall) -> Block:
+        """Nothing: memory of the function's own ends with its block."""
+        args = list(node.args.exprs) if node.args is not None else []
+        what = args[0] if len(args) == 1 else node
+        while isinstance(what, c_ast.Cast):
+            what = what.expr
+        place = self.pointer(what)
+        if place is None or place.base not in self.memory:
+            reason = "its argument is no memory that the function allocates"
+            raise self.refusal(node, "free", reason, "free it where the function is called")
+        return []
 
     def _memory(self, name: str, node: c_ast.FuncCall) -> Block:
         """`memset(x, 0, bytes)` and `memcpy(x, y, bytes)` as loops over elements."""
@@ -138,7 +152,11 @@ class Statements(Loops):
         first = c_ast.Constant("int", "0", node.coord)
         size = self.expr(c_ast.UnaryOp("sizeof", c_ast.ArrayRef(args[0], first), node.coord))
         length = self.whole(args[2], f"length of {name}")
-        if self.binary("%", length, size, node).value != q.Affine():
+        try:
+            rest = self.binary("%", length, size, node).value
+        except Unsupported:  # not known
+            rest = None
+        if rest != q.Affine():
             reason = "its length is no multiple of what an element takes"
             raise self.refusal(node, name, reason, "write a loop of assignments")
         used = names_in(node)
@@ -148,12 +166,3 @@ class Statements(Loops):
             return self.loop(loops_over(args[0], value, args[2], names, source is not None))
         finally:
             self.scopes.pop()
-
-
-def _does_something(node: Any) -> bool:
-    """Whether an expression may change a variable."""
-    return any(
-        isinstance(each, c_ast.Assignment | c_ast.FuncCall)
-        or (isinstance(each, c_ast.UnaryOp) and each.op in STEPS)
-        for each in walk(node)
-    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from copy import copy
+from functools import cached_property
 from typing import Any
 
 from pycparser import c_ast
@@ -17,8 +19,9 @@ from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 from schedsearch.frontends.c.declarations import declared
 from schedsearch.frontends.c.expressions import Expressions
 from schedsearch.frontends.c.loops import tables
+from schedsearch.frontends.c.quotients import around, bounds_of
 from schedsearch.frontends.c.symbols import Cursor, Data, Number, Operand
-from schedsearch.frontends.c.trees import has_const, walk
+from schedsearch.frontends.c.trees import is_constant, targets, walk
 
 Block = list[graph.Statement]
 
@@ -28,6 +31,10 @@ SMALL = (c_types.BOOL, c_types.SCHAR, c_types.UCHAR, c_types.SHORT, c_types.USHO
 
 class Storage(Expressions):
     """Declarations."""
+
+    @abstractmethod
+    def statement(self, node: Any) -> Block:
+        """Any statement."""
 
     @abstractmethod
     def split(self, make: Callable[[], Block], node: Any) -> Block:
@@ -64,7 +71,7 @@ class Storage(Expressions):
         out: Block = []
         used = {node.name for node in walk(function.body) if isinstance(node, c_ast.ID)}
         for name, decl in self.file.variables.items():
-            constant = "const" in (decl.quals or []) or has_const(decl.type)
+            constant = is_constant(decl)
             array = isinstance(decl.type, c_ast.ArrayDecl) and decl.init is not None
             if name in used - self.scopes[-1].keys() and array and constant:
                 inner = {node.name for node in walk(decl) if isinstance(node, c_ast.ID)}
@@ -73,6 +80,11 @@ class Storage(Expressions):
                     raise self.refusal(decl, name, reason, "give the parameter another name")
                 out += self.declaration(decl)
         return out
+
+    @cached_property
+    def changed(self) -> frozenset[str]:
+        """Names that are assigned to anywhere in the file after they are declared."""
+        return frozenset().union(*map(targets, self.file.functions.values()))
 
     def declaration(self, decl: c_ast.Decl) -> Block:
         if decl.name is None:
@@ -83,8 +95,7 @@ class Storage(Expressions):
             raise self.refusal(
                 decl, f"extern {decl.name}", "kernels have no global data", "pass it"
             )
-        constant = "const" in (decl.quals or []) or has_const(decl.type)
-        if "static" in (decl.storage or []) and not constant:
+        if "static" in (decl.storage or []) and not is_constant(decl):
             raise self.refusal(
                 decl,
                 f"static {decl.name}",
@@ -124,6 +135,9 @@ class Storage(Expressions):
 
         def store() -> Block:
             value = self.data(self.expr(decl.init), kind)
+            if decl.name not in self.changed:
+                bounds = bounds_of(value, self.within)
+                self.within[array] = around(bounds, self.within.get(array, bounds))
             return [graph.Store(array, (), (), value, line=decl.coord.line)]
 
         out = [allocate, *self.split(store, decl)]
@@ -131,15 +145,52 @@ class Storage(Expressions):
         return out
 
     def _local_pointer(self, decl: c_ast.Decl) -> Block:
-        """Another name for a place in an array."""
+        """Another name for a place in an array, or memory of its own."""
+        made = allocated(decl.init, self.file.functions)
+        if made is not None:
+            return self._own_memory(decl, *made)
         cursor = Cursor(decl.name, decl)
         self.numbers[cursor] = None
         out = [] if decl.init is None else self.split(lambda: self.aim(cursor, decl), decl)
         self.scopes[-1][decl.name] = cursor
         return out
 
+    def _own_memory(self, decl: c_ast.Decl, length: Any, cleared: bool) -> Block:
+        """`double *t = malloc(length)` as an array of the function: it ends with its block."""
+        coord, given = decl.coord, length
+        extents, kind = declared(decl, self.file.typedefs)
+        for each in (c_ast.UnaryOp("sizeof", _typename(kind), coord), *extents[1:]):
+            length = c_ast.BinaryOp("/", length, each, coord)
+        inner = tuple(self.extent_of(each, decl) for each in extents[1:])
+        element = self.element_of(self.type_of(kind), decl)
+        first = graph.Array(decl.name, element, (q.Affine(1), *inner))
+        symbol = Data(first, self.type_of(kind))  # for `sizeof *t`
+        self.memory.add(symbol)
+        self.scopes[-1][decl.name] = symbol
+        own = copy(decl)
+        own.type, own.init = c_ast.ArrayDecl(decl.type.type, length, [], coord), None
+        out = self._local_array(own)
+        made = self.scopes[-1][decl.name]
+        assert isinstance(made, Data)
+        self.memory.add(made)
+        if cleared:
+            whole = [c_ast.ID(decl.name, coord), c_ast.Constant("int", "0", coord), given]
+            call = c_ast.FuncCall(c_ast.ID("memset", coord), c_ast.ExprList(whole, coord), coord)
+            out += self.statement(call)
+        if decl.name in self.changed:
+            self.scopes[-1][decl.name] = self.moving(decl, made)
+        return out
+
     def aim(self, cursor: Cursor, node: c_ast.Decl | c_ast.Assignment) -> Block:
-        found = self.pointer(node.init if isinstance(node, c_ast.Decl) else node.rvalue)
+        start = node.init if isinstance(node, c_ast.Decl) else node.rvalue
+        if allocated(start, self.file.functions):
+            raise self.refusal(
+                node,
+                f"memory of {cursor.name}",
+                "kernels allocate arrays where they are declared",
+                "write both in one statement, `double *t = malloc(...)`",
+            )
+        found = self.pointer(start)
         if found is None:
             raise self.refusal(
                 node,
@@ -189,7 +240,7 @@ class Storage(Expressions):
         for at, node in given.items():
             value = self.data(self.expr(node), kind)
             out.append(graph.Store(array, (), tuple(map(q.Affine, at)), value, line=line))
-        if "const" in (decl.quals or []) or has_const(decl.type):
+        if is_constant(decl):
             known = {at: self.expr(node).value for at, node in given.items()}
             self.tables[array] = tables.values(array, kind, known)
         return out
@@ -214,3 +265,24 @@ class Storage(Expressions):
                     decl, "designated values", "kernels have none", "write all values"
                 )
             self._values(each, shape[1:], given, (*at, place), decl)
+
+
+def allocated(node: Any, functions: Container[str]) -> tuple[Any, bool] | None:
+    """The bytes that a call of `malloc` or `calloc` gives, and whether they are 0. None of all
+    else."""
+    while isinstance(node, c_ast.Cast):
+        node = node.expr
+    match node:
+        case c_ast.FuncCall(name=c_ast.ID(name=name)) if name not in functions:
+            args = list(node.args.exprs) if node.args is not None else []
+            if name == "malloc" and len(args) == 1:
+                return args[0], False
+            if name == "calloc" and len(args) == 2:
+                return c_ast.BinaryOp("*", *args, node.coord), True
+            if name == "aligned_alloc" and len(args) == 2:
+                return args[1], False
+    return None
+
+
+def _typename(kind: Any) -> c_ast.Typename:
+    return c_ast.Typename(None, [], None, kind, kind.coord)

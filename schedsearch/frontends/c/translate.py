@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from pycparser import c_ast
 
@@ -14,6 +16,7 @@ from schedsearch.frontends.c.affine import linear
 from schedsearch.frontends.c.affine.linear import Polynomial
 from schedsearch.frontends.c.c_types import INT
 from schedsearch.frontends.c.jumps import RESULT, returning
+from schedsearch.frontends.c.naming import distinct
 from schedsearch.frontends.c.preprocessed import DEEPEST
 from schedsearch.frontends.c.private import narrowed
 from schedsearch.frontends.c.scopes import File
@@ -30,13 +33,27 @@ def program(file: File, function: c_ast.FuncDef) -> graph.Program:
         try:
             return _translated(file, function, False)
         except UserError:
-            try:  # a loop over a product of sizes, their order turned around
-                return _translated(file, function, True)
-            except UserError:
-                pass
+            for other, own, turned in _again(file, function):
+                with suppress(UserError):
+                    return _translated(other, own, turned)
             raise
     except RecursionError:
         raise refused(file.path, function.coord.line, function.decl.name, *DEEPEST_PARTS) from None
+
+
+def _again(file: File, function: c_ast.FuncDef) -> Iterator[tuple[File, c_ast.FuncDef, bool]]:
+    """Other readings: a loop over a product of sizes, their order turned around; each variable
+    under a name of its own."""
+    yield file, function, True
+    own = {
+        name: distinct(each, places(each, file.functions)) or each
+        for name, each in file.functions.items()
+    }
+    found = own.get(function.decl.name, function)
+    if any(each is not file.functions[name] for name, each in own.items()):
+        other = replace(file, functions=own)
+        yield other, found, False
+        yield other, found, True
 
 
 def _translated(file: File, function: c_ast.FuncDef, turned: bool) -> graph.Program:

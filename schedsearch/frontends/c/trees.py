@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pycparser import c_ast
@@ -44,23 +44,41 @@ def assigned(node: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def _assigned(node: Any, own: set[str], found: set[str]) -> None:
-    target = None
+def targets(node: Any) -> frozenset[str]:
+    """Names that a tree assigns to, or takes the address of, wherever they are declared."""
+    found = (_target(each) for each in walk(node))
+    return frozenset(each.name for each in found if isinstance(each, c_ast.ID))
+
+
+def _target(node: Any) -> Any:
     match node:
-        case c_ast.Compound() | c_ast.For():
-            own = set(own)
         case c_ast.Assignment():
-            target = node.lvalue
+            return node.lvalue
         case c_ast.UnaryOp() if node.op in (*STEPS, "&"):
-            target = node.expr
+            return node.expr
         case _:
-            pass
+            return None
+
+
+def _assigned(node: Any, own: set[str], found: set[str]) -> None:
+    target = _target(node)
+    if isinstance(node, c_ast.Compound | c_ast.For):
+        own = set(own)
     if isinstance(target, c_ast.ID) and target.name not in own:
         found.add(target.name)
     for _, child in node.children():
         _assigned(child, own, found)
     if isinstance(node, c_ast.Decl):
         own.add(node.name)
+
+
+def has_effects(node: Any) -> bool:
+    """Whether an expression may change a variable."""
+    return any(
+        isinstance(each, c_ast.Assignment | c_ast.FuncCall)
+        or (isinstance(each, c_ast.UnaryOp) and each.op in STEPS)
+        for each in walk(node)
+    )
 
 
 def names_in(node: Any) -> frozenset[str]:
@@ -125,7 +143,20 @@ def places(
                     found |= names_of_places(node.init)
             case _:
                 pass
-    found |= {name for name, init in starts.items() if name not in written and _is_affine(init)}
+    reverse = [(each, frozenset({name})) for name, sources in flows for each in sources]
+    data = {name for name, init in starts.items() if _reads_elements(init)}
+    data = _grown(data - _grown(found, flows), reverse)  # and what is computed of those
+    found |= {
+        name
+        for name, init in starts.items()
+        if name not in written and name not in data and _is_affine(init)
+    }
+    return frozenset(_grown(found, flows))
+
+
+def _grown(names: set[str], flows: Sequence[tuple[str, frozenset[str]]]) -> set[str]:
+    """Names, and those that flow into them."""
+    found = set(names)
     growing = True
     while growing:
         growing = False
@@ -133,7 +164,14 @@ def places(
             if name in found and not sources <= found:
                 found |= sources
                 growing = True
-    return frozenset(found)
+    return found
+
+
+def _reads_elements(node: Any) -> bool:
+    return any(
+        isinstance(each, c_ast.ArrayRef) or (isinstance(each, c_ast.UnaryOp) and each.op == "*")
+        for each in walk(node)
+    )
 
 
 def parameters(function: c_ast.FuncDef) -> list[c_ast.Decl]:
@@ -178,17 +216,17 @@ def _is_affine(node: Any) -> bool:
             return False
 
 
-def qualifiers(decl: c_ast.Decl) -> list[str]:
+def is_constant(decl: c_ast.Decl) -> bool:
+    """Whether a variable, or each element of an array, is `const`."""
     inner = decl.type
     while not isinstance(inner, c_ast.TypeDecl) and hasattr(inner, "type"):
         inner = inner.type
-    return [*(decl.quals or []), *(getattr(inner, "quals", None) or [])]
+    return "const" in (*(decl.quals or []), *(getattr(inner, "quals", None) or []))
 
 
-def has_const(node: Any) -> bool:
-    while not isinstance(node, c_ast.TypeDecl) and hasattr(node, "type"):
-        node = node.type
-    return "const" in (getattr(node, "quals", None) or [])
+def block_of(items: list[Any], node: Any) -> c_ast.Compound:
+    """A block in the place of a node."""
+    return c_ast.Compound(items, getattr(node, "coord", None))
 
 
 def only(node: Any) -> Any:

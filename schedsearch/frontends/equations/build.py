@@ -14,7 +14,7 @@ from schedsearch.core.element_types import INTEGERS
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
-from schedsearch.frontends.bounds import Loop, least_value, lowest
+from schedsearch.frontends.bounds import Loop, lowest, never_negative
 from schedsearch.frontends.equations import syntax as s
 from schedsearch.frontends.equations.contraction import contracted
 from schedsearch.frontends.equations.extents import ZERO, Index, Read, Sizes, infer, shown
@@ -525,8 +525,7 @@ def _facts(
         for place, n in zip(read.index, shapes[read.name], strict=True):
             for room in (work.sizes.now(place), n - 1 - work.sizes.now(place)):
                 fact = lowest(room, loops)
-                least = None if fact is None else least_value(fact)
-                if fact is None or (least is not None and least >= 0):
+                if fact is None or never_negative(fact):
                     continue
                 if fact.is_const:
                     work.text.refuse(

@@ -160,15 +160,15 @@ def dtype_of(equations: Equations) -> np.dtype[Any]:
     return types.DTYPES[equations.kinds["result"]]
 
 
-def lengths_of(found: Subscripts, arrays: Sequence[Any]) -> dict[str, int]:
+def lengths_of(found: Subscripts, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
     """Of indices, where operands with length 1 are repeated."""
     lengths: dict[str, int] = {}
-    for names, each in zip(found.operands, arrays, strict=True):
-        for name, n in zip(names, each.shape, strict=True):
+    for names, shape in zip(found.operands, shapes, strict=True):
+        for name, n in zip(names, shape, strict=True):
             lengths[name] = max(n, lengths.get(name, 1))
     return lengths
 
 
 def result_shape(found: Subscripts, arrays: Sequence[Any]) -> tuple[int, ...]:
-    lengths = lengths_of(found, arrays)
+    lengths = lengths_of(found, [each.shape for each in arrays])
     return tuple(lengths[name] for name in found.result)

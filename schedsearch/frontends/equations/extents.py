@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 
 from schedsearch.core import ast as q
-from schedsearch.frontends.bounds import least_value
+from schedsearch.frontends.bounds import least_value, never_negative
 from schedsearch.frontends.equations import syntax as s
 from schedsearch.frontends.graph import fresh
 from schedsearch.frontends.views import replaced, show
@@ -320,9 +320,9 @@ class _Inference:
         ]
         longest, _ = ends[0]
         for end, read in ends[1:]:
-            if least_value(end - longest) is not None and (least_value(end - longest) or 0) >= 0:
+            if never_negative(end - longest):
                 longest = end
-            elif (least_value(longest - end) or -1) < 0 and longest != end:
+            elif not never_negative(longest - end):
                 self.sizes.text.refuse(
                     read.place,
                     shown(read),

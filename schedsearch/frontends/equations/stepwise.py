@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from schedsearch.frontends.equations.einsum import Subscripts
+from schedsearch.frontends.equations.einsum import Subscripts, lengths_of
 
 Axes = tuple[str, ...]
 Way = Callable[[Sequence[Any]], Any]
@@ -108,10 +108,7 @@ def ways(
 ) -> list[Way]:
     """Functions of the operands, all of this type, the best by estimate first. None for what is
     only a view."""
-    lengths: dict[str, int] = {}
-    for axes, shape in zip(subscripts.operands, shapes, strict=True):
-        for name, n in zip(axes, shape, strict=True):
-            lengths[name] = max(n, lengths.get(name, 1))
+    lengths = lengths_of(subscripts, shapes)
     if len(lengths) > len(_LETTERS):
         return []
     space = Space(lengths, dtype)

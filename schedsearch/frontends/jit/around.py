@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from schedsearch.frontends.jit.rewrite import codes_of
 from schedsearch.frontends.lowered import Refusal
 
 MOST = 1000
@@ -79,15 +80,10 @@ def _read(owner: Any, key: Any) -> Any:
 
 
 def _globals(code: python.CodeType) -> Iterator[str]:
-    for each in dis.get_instructions(code):
-        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield each.argval
-    for inner in inner_codes(code):
-        yield from _globals(inner)
-
-
-def inner_codes(code: python.CodeType) -> list[python.CodeType]:
-    return [each for each in code.co_consts if isinstance(each, python.CodeType)]
+    for own in codes_of(code):
+        for each in dis.get_instructions(own):
+            if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                yield each.argval
 
 
 def snapshot(

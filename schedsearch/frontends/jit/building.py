@@ -355,14 +355,10 @@ def _moved(
 
 def broadcast_condition(condition: g.Condition, shape: g.Shape) -> g.Condition:
     """As `views.broadcast_to`."""
-    rank = len(shape)
     own = condition_shape(condition)
 
     def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
-        if own is None:
-            return list(at)
-        pairs = zip(own, at[rank - len(own) :], strict=True)
-        return [q.Affine() if n == views.ONE else i for n, i in pairs]
+        return list(at) if own is None else views.repeated(own, at)
 
     return view_condition(condition, shape, places)
 

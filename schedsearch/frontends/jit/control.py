@@ -211,8 +211,11 @@ class Control:
             value[key] = old.changed(name, other) if masked else in_place(name, old, other)
             return
         old = value[key]
-        if old.ndim or isinstance(old, Mask):
+        if old.ndim:
             in_place(name, old, other)
+            return
+        if isinstance(old, Mask):
+            value[key] = in_place(name, old, other)
             return
         result = in_place(name, old, other)
         if not isinstance(result, Data) or not np.can_cast(result.dtype, value.dtype, "same_kind"):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import INTEGERS
+from schedsearch.frontends import graph as g
 from schedsearch.frontends import types, views
 from schedsearch.frontends.jit import making, operations
 from schedsearch.frontends.jit.building import Builder, shown
@@ -22,6 +24,8 @@ from schedsearch.frontends.lowered import Refusal
 
 def _sign(builder: Builder, x: Any) -> Any:
     x = operand(builder, x)
+    if isinstance(x, Data) and not isinstance(x, Mask) and INTEGERS.get(x.type, (-1, 0))[0] == 0:
+        return select(builder, x > 0, 1, x)  # no -1 is among them
     zero_or_nan = x + 0  # of -0 that is 0
     return select(builder, x > 0, 1, select(builder, x < 0, -1, zero_or_nan))
 
@@ -39,6 +43,42 @@ def _log_add_exp(builder: Builder, a: Any, b: Any) -> Any:
     return select(builder, a == b, a + float(np.log(2)), larger + more)  # infinities are equal
 
 
+def divided(builder: Builder, ufunc: Any, values: Sequence[Any]) -> Any:
+    """`x // c` and `x % c` by positive constants: of whole numbers, and of floats by powers of two,
+    where all of it is exact."""
+    x, by = values
+    node = by.node() if isinstance(by, Data) and not by.ndim else None
+    number = node.value if isinstance(node, g.Constant) else by
+    name = f"np.{ufunc.__name__}"
+    if isinstance(number, bool) or not isinstance(number, int | float) or number <= 0:
+        raise Refusal(name, "kernels divide so by positive constants only", "use np.floor(x / y)")
+    kind = types.named(operations.resolved_types(ufunc, values)[1], name)
+    if kind in ("f32", "f64"):
+        if np.frexp(number)[0] != 0.5 or not 2.0**-64 <= number <= 2.0**64:
+            reason = "NumPy's is rounded otherwise than any function of kernels"
+            raise Refusal(f"{name} of floats", reason, "divide by a power of 2, or use np.floor")
+        x = Data.of(builder, operations.as_node(builder, x, kind))
+        whole = elementwise(builder, np.floor, (x * (1 / number),))
+        if number > 1:  # a product below 0 may be rounded to 0
+            whole = select(builder, x < 0, elementwise(builder, np.minimum, (whole, -1)), whole)
+        if ufunc is np.remainder:
+            rest = x - whole * float(number)
+            if number >= 1:
+                return rest
+            return select(builder, _finite(builder, whole), rest, x - x)  # it may overflow
+        return select(builder, _finite(builder, x), whole, x - x)
+    if kind not in INTEGERS:
+        raise Refusal(
+            f"{name} of {kind}", "kernels have it of f32, f64 and whole numbers", "astype"
+        )
+    number = types.constant(number, kind).value
+    wide = "f64" if kind == "i32" else "f32"  # exact; half way, however a quotient is rounded
+    x = Data.of(builder, operations.as_node(builder, x, wide))
+    whole = elementwise(builder, np.floor, ((x + 0.5) / number,))
+    found = whole if ufunc is np.floor_divide else x - whole * number
+    return making.converted(builder, found, types.DTYPES[kind])
+
+
 def _finite(builder: Builder, x: Any) -> Any:
     x = operand(builder, x)
     return x - x == 0
@@ -49,12 +89,47 @@ def _infinite(builder: Builder, x: Any) -> Any:
     return (x - x != 0) & (x == x)
 
 
+def _larger(op: str) -> Callable[..., Any]:
+    """`np.fmax` and `np.fmin`: of a number and a NaN, the number."""
+
+    def row(builder: Builder, a: Any, b: Any) -> Any:
+        a, b = operand(builder, a), operand(builder, b)
+        first = operations.logical(
+            builder,
+            "or",
+            (operations.compare(builder, op, a, b), operations.compare(builder, "!=", b, b)),
+        )
+        return select(builder, first, a, b)
+
+    return row
+
+
+def _scaled(ufunc: Any, by: float, over: float) -> Callable[..., Any]:
+    """Degrees and radians: in NumPy's type of the result, as is the factor; f16 in f32."""
+
+    def row(builder: Builder, x: Any) -> Any:
+        x = operand(builder, x)
+        [kind], _ = operations.resolved_types(ufunc, (x,))
+        own = types.DTYPES[types.computed(kind)].type
+        wide = Data.of(builder, operations.computed_node(builder, x, kind))
+        found = elementwise(builder, np.multiply, (wide, own(by) / own(over)))
+        return making.converted(builder, found, types.DTYPES[kind])
+
+    return row
+
+
 UFUNCS: dict[str, Callable[..., Any]] = {
     "sign": _sign,
     "trunc": _trunc,
     "logaddexp": _log_add_exp,
     "isfinite": _finite,
     "isinf": _infinite,
+    "fmax": _larger(">="),
+    "fmin": _larger("<="),
+    "radians": _scaled(np.radians, np.pi, 180),
+    "deg2rad": _scaled(np.deg2rad, np.pi, 180),
+    "degrees": _scaled(np.degrees, 180, np.pi),
+    "rad2deg": _scaled(np.rad2deg, 180, np.pi),
 }
 """By name."""
 
@@ -104,7 +179,7 @@ def finite(
 
 def norm(builder: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """`np.linalg.norm` of vectors, and the root of the sum of all squares."""
-    x = operand(builder, x)
+    x = making.as_array(builder, x)
     if x.type not in types.FLOATS:
         x = making.converted(builder, x, np.float64)
     along = operations.axes_of(builder, axis, x.ndim)
@@ -126,18 +201,19 @@ def norm(builder: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: 
 def average(
     builder: Builder, a: Any, axis: Any = None, weights: Any = None, keepdims: Any = False
 ) -> Any:
-    data = operand(builder, a)
+    data = making.as_array(builder, a)
     if weights is None:
         return operations.mean(builder, data, axis, None, keepdims)
-    own = operand(builder, weights)
+    own = making.as_array(builder, weights)
     along = operations.axes_of(builder, axis, data.ndim)
     if own.ndim == 1 and data.ndim > 1 and len(along) == 1:
         own = own[(slice(None), *(None,) * (data.ndim - 1 - along[0]))]
     elif own.ndim != data.ndim:
         raise Refusal("np.average", "the weights have another rank", "give one for each element")
-    kind = types.named(np.result_type(data.dtype, own.dtype), "np.average")
-    wide = Data.of(builder, operations.as_node(builder, own, kind))
-    wide = Data.of(builder, operations.broadcast_node(builder, wide.node(), data.lengths))
+    more = () if data.dtype.kind == "f" else (np.float64,)
+    kind = types.named(np.result_type(data.dtype, own.dtype, *more), "np.average")
+    own = Data.of(builder, operations.as_node(builder, own, kind))
+    wide = Data.of(builder, operations.broadcast_node(builder, own.node(), data.lengths))
     whole = operations.reduce(builder, "sum", wide, along, None, keepdims)
     return operations.reduce(builder, "sum", data * own, along, None, keepdims) / whole
 
@@ -267,6 +343,9 @@ def tensordot(builder: Builder, a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 def inner(builder: Builder, a: Any, b: Any) -> Any:
+    a, b = making.as_arrays(builder, (a, b))
+    if not a.ndim or not b.ndim:
+        return a * b
     return tensordot(builder, a, b, ((-1,), (-1,)))
 
 

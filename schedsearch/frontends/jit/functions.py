@@ -9,13 +9,13 @@ import numpy as np
 
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
-from schedsearch.frontends import types, views
+from schedsearch.frontends import views
 from schedsearch.frontends.jit import derived, making, operations
 from schedsearch.frontends.jit.building import Builder
 from schedsearch.frontends.jit.indexing import assign
 from schedsearch.frontends.jit.layout import copied_or_not, joins
 from schedsearch.frontends.jit.operations import operand
-from schedsearch.frontends.jit.proxies import Data, Index, Mask, wanted_place
+from schedsearch.frontends.jit.proxies import Data, Index, Mask, frozen, wanted_place
 from schedsearch.frontends.lowered import Refusal
 
 LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_not": "not"}
@@ -36,10 +36,13 @@ def ufunc_call(builder: Builder, ufunc: Any, method: str, inputs: Any, kwargs: A
     name = f"np.{ufunc.__name__}"
     out = kwargs.pop("out", None)
     dtype = kwargs.pop("dtype", None)
+    sums = method in ("reduce", "accumulate") and ufunc.__name__ in ("add", "multiply")
+    if dtype is None and sums:
+        dtype = _type_of(out)
     if len(inputs) > ufunc.nin and method == "__call__":
         inputs, out = inputs[: ufunc.nin], inputs[ufunc.nin]
-    if method == "outer" and not kwargs:
-        result = operations.outer(builder, ufunc, *inputs)
+    if method == "outer" and not kwargs and dtype is None:
+        result = operations.outer(builder, ufunc, *making.as_arrays(builder, inputs))
     elif method == "reduce" and ufunc.__name__ in REDUCED:
         axis = kwargs.pop("axis", inputs[1] if len(inputs) > 1 else 0)
         keepdims = kwargs.pop("keepdims", False)
@@ -68,6 +71,8 @@ def _called(builder: Builder, ufunc: Any, inputs: Any, dtype: Any) -> Any:
     if name in MASKS and all(isinstance(each, Mask | bool) for each in inputs):
         return operations.logical(builder, MASKS[name], inputs)
     if name == "matmul":
+        if dtype is not None:
+            raise unknown("np.matmul with dtype")
         return operations.matmul(builder, *inputs)
     if name in derived.UFUNCS:
         if dtype is not None:
@@ -84,6 +89,9 @@ def function_call(builder: Builder, function: Any, args: Any, kwargs: Any) -> An
     given = in_c_order(f"np.{function.__name__}", kwargs)
     given.pop("like", None)
     out = given.pop("out", None)
+    sums = function in (np.sum, np.prod, np.mean, np.cumsum, np.cumprod)
+    if sums and len(args) < 3 and given.get("dtype") is None:
+        given["dtype"] = _type_of(out)
     try:
         result = FUNCTIONS[function](builder, *args, **given)
     except TypeError as error:
@@ -94,10 +102,20 @@ def function_call(builder: Builder, function: Any, args: Any, kwargs: Any) -> An
     return result if out is None else put(f"np.{function.__name__}", out, result)
 
 
+def _alone(out: Any) -> Any:
+    """What `out=` names, which NumPy hands on in a tuple."""
+    return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+
+
+def _type_of(out: Any) -> Any:
+    """The type in which NumPy adds up what goes to `out=`; None if there is no such array."""
+    array = _alone(out)
+    return array.dtype if isinstance(array, Data) else None
+
+
 def put(name: str, out: Any, result: Any) -> Any:
     """`out=`, which NumPy lets have more axes than a result, and a type of the same kind."""
-    if isinstance(out, tuple) and len(out) == 1:
-        out = out[0]
+    out = _alone(out)
     if not isinstance(out, Data):
         raise Refusal(f"{name} with out=", "it is no array of the trace", "leave it out")
     in_kind(name, out, result)
@@ -192,7 +210,11 @@ def _where(builder: Builder, condition: Any, *both: Any) -> Any:
 
 
 def _clip(builder: Builder, a: Any, low: Any = None, high: Any = None, **more: Any) -> Any:
+    if unknowns := more.keys() - {"a_min", "a_max", "min", "max"}:
+        raise unknown(f"np.clip with {', '.join(sorted(unknowns))}")
     low, high = more.get("a_min", more.get("min", low)), more.get("a_max", more.get("max", high))
+    if low is None and high is None:
+        return making.copied(builder, a)
     if low is not None:
         a = operations.elementwise(builder, np.maximum, (a, low))
     if high is not None:
@@ -211,6 +233,9 @@ def _like(value: int | None) -> Callable[..., Any]:
     def row(
         builder: Builder, a: Any, dtype: Any = None, shape: Any = None, fill: Any = value
     ) -> Any:
+        if isinstance(a, Index):
+            raise Refusal("an array like a size", "it is int64", "write np.zeros(()), or a number")
+        a = making.as_array(builder, a)
         dtype = a.dtype if dtype is None else dtype
         shape = a.shape if shape is None else shape
         if fill is None:
@@ -220,8 +245,10 @@ def _like(value: int | None) -> Callable[..., Any]:
     return row
 
 
-def _full_like(builder: Builder, a: Any, fill_value: Any, dtype: Any = None) -> Any:
-    return making.full(builder, a.shape, fill_value, a.dtype if dtype is None else dtype)
+def _full_like(
+    builder: Builder, a: Any, fill_value: Any, dtype: Any = None, shape: Any = None
+) -> Any:
+    return _like(None)(builder, a, dtype, shape, fill_value)
 
 
 def _ndarray(builder: Builder, shape: Any, dtype: Any = np.float64) -> Any:
@@ -230,17 +257,15 @@ def _ndarray(builder: Builder, shape: Any, dtype: Any = np.float64) -> Any:
 
 def _array(builder: Builder, value: Any, dtype: Any = None, copy: Any = True) -> Any:
     if copy is None or (copy is not True and not copy):
-        if isinstance(value, Data) and (dtype is None or np.dtype(dtype) == value.dtype):
+        own = isinstance(value, Data) and not value.weak
+        if own and (dtype is None or np.dtype(dtype) == value.dtype):
             return value
         if copy is not None:
             raise Refusal("copy=False", "a copy is needed", "leave it out")
     if dtype is not None and isinstance(value, list | tuple) and is_plain(value):
         value, dtype = np.array(value, dtype), None
-    found = operand(builder, value)
-    if not isinstance(found, Data):
-        found = Data.of(builder, operations.as_node(builder, found, "f64"))
     return making.copied(
-        builder, found if dtype is None else making.converted(builder, found, dtype)
+        builder, value if dtype is None else making.converted(builder, value, dtype)
     )
 
 
@@ -265,14 +290,21 @@ def _transpose(builder: Builder, a: Any, axes: Any = None) -> Any:
 
 
 def _swapaxes(builder: Builder, a: Any, one: int, other: int) -> Any:
+    a = operand(builder, a)
     order = list(range(a.ndim))
     order[one], order[other] = order[other], order[one]
     return a.transpose(order)
 
 
-def _moveaxis(builder: Builder, a: Any, source: int, destination: int) -> Any:
-    order = [n for n in range(a.ndim) if n != source % a.ndim]
-    order.insert(destination % a.ndim, source % a.ndim)
+def _moveaxis(builder: Builder, a: Any, source: Any, destination: Any) -> Any:
+    a = operand(builder, a)
+    many = [each if isinstance(each, tuple | list) else (each,) for each in (source, destination)]
+    come, go = ([views.axis_of(a.ndim, int(n)) for n in each] for each in many)
+    if len(come) != len(go) or any(len({*each}) < len(each) for each in (come, go)):
+        raise Refusal("np.moveaxis", "the axes do not fit each other", "name as many, each once")
+    order = [n for n in range(a.ndim) if n not in come]
+    for place, axis in sorted(zip(go, come, strict=True)):
+        order.insert(place, axis)
     return a.transpose(order)
 
 
@@ -302,8 +334,6 @@ def _shaped(builder: Builder, data: Data, lengths: list[q.Affine]) -> tuple[Any,
     try:
         found = views.reshape(stand, lengths)
     except Refusal as refusal:
-        from schedsearch.frontends.jit.proxies import frozen
-
         names = sum((n for n in [*data.lengths, *lengths] if not n.is_const), start=q.Affine())
         raise frozen(builder, names, refusal) from None
     if not isinstance(found, g.View):
@@ -380,7 +410,7 @@ def _diag(builder: Builder, a: Any, k: int = 0) -> Any:
     if k:
         raise unknown("np.diag of other than the main diagonal")
     if data.ndim == 2:
-        return making.copied(builder, _diagonal(builder, data))
+        return _diagonal(builder, data)
     n = data.shape[0]
     made = making.copied(builder, making.full(builder, (n, n), 0, data.dtype))
     assign(_diagonal(builder, made, lock=False), Ellipsis, data)
@@ -400,18 +430,96 @@ def _triu(builder: Builder, a: Any, k: Any = 0) -> Any:
 
 
 def _outer(builder: Builder, a: Any, b: Any) -> Any:
-    one, other = (line(builder, operand(builder, each)) for each in (a, b))
+    one, other = (line(builder, each) for each in making.as_arrays(builder, (a, b)))
     return operations.outer(builder, np.multiply, one, other)
 
 
+def _vdot(builder: Builder, a: Any, b: Any) -> Any:
+    one, other = (line(builder, each) for each in making.as_arrays(builder, (a, b)))
+    return operations.dot(builder, one, other)
+
+
+def _concatenate(builder: Builder, given: Any, axis: Any = 0) -> Any:
+    if axis is not None:
+        return making.concatenate(builder, given, axis)
+    values = [line(builder, each) for each in making.as_arrays(builder, given)]
+    return making.concatenate(builder, values)
+
+
+def _append(builder: Builder, a: Any, values: Any, axis: Any = None) -> Any:
+    return _concatenate(builder, (a, values), axis)
+
+
+def _trapezoid(builder: Builder, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    y = operand(builder, y)
+    before = (slice(None),) * views.axis_of(y.ndim, axis)
+    if x is not None:
+        x = operand(builder, x)
+        dx = _diff(builder, x, axis=axis if x.ndim > 1 else -1)
+        dx = dx if dx.ndim > 1 else dx[(slice(None), *(None,) * (y.ndim - 1 - len(before)))]
+    pairs = y[(*before, slice(1, None))] + y[(*before, slice(None, -1))]
+    return operations.reduce(builder, "sum", dx * pairs / 2.0, axis)
+
+
+def _gradient(builder: Builder, f: Any, *spacing: Any, axis: Any = None) -> Any:
+    f = operand(builder, f)
+    axes = operations.axes_of(builder, axis, f.ndim)
+    if isinstance(axis, tuple | list):  # in their order
+        axes = tuple(views.axis_of(f.ndim, int(each)) for each in axis)
+    for each in axes:
+        short = Refusal(
+            "np.gradient", "an axis may be of length 1", "give it two elements at least"
+        )
+        builder.sizes.need(f.lengths[each] - 2, short)
+    steps = spacing * len(axes) if len(spacing) == 1 else spacing or (1.0,) * len(axes)
+    if len(steps) != len(axes) or any(operations.lengths_of(each) for each in steps):
+        raise unknown("np.gradient with other than one distance for each axis")
+    if f.dtype.kind != "f":
+        raise unknown("np.gradient of whole numbers")
+    found = [_differences(builder, f, n, step) for n, step in zip(axes, steps, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _differences(builder: Builder, f: Data, axis: int, step: Any) -> Data:
+    def at(*key: Any) -> Any:
+        return f[(*(slice(None),) * axis, slice(*key))]
+
+    made = making.empty(builder, f.shape, f.dtype)
+    before = (slice(None),) * axis
+    made[(*before, slice(1, -1))] = (at(2, None) - at(None, -2)) / (2.0 * step)
+    made[(*before, slice(0, 1))] = (at(1, 2) - at(0, 1)) / step
+    made[(*before, slice(-1, None))] = (at(-1, None) - at(-2, -1)) / step
+    return made
+
+
 def _hstack(builder: Builder, given: Any) -> Any:
-    values = [operand(builder, each) for each in given]
-    return making.concatenate(builder, values, 0 if values[0].ndim == 1 else 1)
+    values = [_at_least(each, 1) for each in making.as_arrays(builder, given)]
+    return making.concatenate(builder, values, 0 if values and values[0].ndim == 1 else 1)
 
 
 def _vstack(builder: Builder, given: Any) -> Any:
-    values = [operand(builder, each) for each in given]
-    return making.concatenate(builder, [v[None] if v.ndim == 1 else v for v in values], 0)
+    values = [_at_least(each, 2) for each in making.as_arrays(builder, given)]
+    return making.concatenate(builder, values, 0)
+
+
+def _column_stack(builder: Builder, given: Any) -> Any:
+    values = [_at_least(each, 1) for each in making.as_arrays(builder, given)]
+    return making.concatenate(builder, [v[:, None] if v.ndim == 1 else v for v in values], 1)
+
+
+def _at_least(data: Data, rank: int) -> Data:
+    """With new axes before its own."""
+    return data if data.ndim >= rank else data[(None,) * (rank - data.ndim)]
+
+
+def _axes_added(rank: int) -> Callable[..., Any]:
+    """`np.atleast_1d` and so on, of one array."""
+
+    def row(builder: Builder, a: Any) -> Any:
+        [data] = making.as_arrays(builder, [a])
+        return _at_least(data, rank)
+
+    return row
 
 
 def _broadcast_to(builder: Builder, a: Any, shape: Any) -> Any:
@@ -422,13 +530,8 @@ def _broadcast_to(builder: Builder, a: Any, shape: Any) -> Any:
     wide = operations.broadcast_lengths(builder, [data.lengths, lengths])
     if wide != tuple(map(builder.sizes.resolved, lengths)):
         raise Refusal("np.broadcast_to", "the shape does not fit the array", "give a wider one")
-    own, missing = data.lengths, len(lengths) - data.ndim
-
-    def places(at: Any) -> Any:
-        pairs = zip(own, at[missing:], strict=True)
-        return [q.Affine() if n == views.ONE else i for n, i in pairs]
-
-    return locked(data.seen(lengths, places), "np.broadcast_to")
+    own = data.lengths
+    return locked(data.seen(lengths, lambda at: views.repeated(own, at)), "np.broadcast_to")
 
 
 def locked(found: Data, name: str) -> Data:
@@ -447,6 +550,7 @@ def _scan(function: str) -> Callable[..., Any]:
 def _diff(builder: Builder, a: Any, n: int = 1, axis: int = -1) -> Any:
     if n != 1:
         raise unknown("np.diff with n")
+    a = operand(builder, a)
     key: tuple[Any, ...] = (slice(None),) * views.axis_of(a.ndim, axis)
     return a[(*key, slice(1, None))] - a[(*key, slice(None, -1))]
 
@@ -479,13 +583,26 @@ def _item(builder: Builder, a: Any) -> Any:
     return a
 
 
-def _covariance(builder: Builder, m: Any, rowvar: Any = True, ddof: Any = 1) -> Any:
-    data = operand(builder, m)
-    if data.ndim != 2:
-        raise unknown("np.cov of other than two axes")
-    data = making.converted(builder, data if rowvar else data.T, np.float64)
+def _covariance(
+    builder: Builder,
+    m: Any,
+    y: Any = None,
+    rowvar: Any = True,
+    bias: Any = False,
+    ddof: Any = None,
+) -> Any:
+    rows = []
+    for each in (m,) if y is None else (m, y):
+        data = operand(builder, each)
+        if not isinstance(data, Data) or data.ndim not in (1, 2):
+            raise unknown("np.cov of other than one or two axes")
+        data = making.converted(builder, data, np.float64)
+        rows.append(data[None] if data.ndim == 1 else data if rowvar else data.T)
+    data = rows[0] if y is None else making.concatenate(builder, rows)
     data = data - operations.mean(builder, data, axis=1, keepdims=True)
-    return (data @ data.T) / (data.shape[1] - ddof)
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    found = (data @ data.T) / operations.freedom(builder, data.shape[1], ddof)
+    return _squeeze(builder, found)
 
 
 def _fill(builder: Builder, a: Any, value: Any) -> None:
@@ -529,7 +646,7 @@ FUNCTIONS: _Rows = {
     np.round: derived.rounded,
     np.nan_to_num: derived.finite,
     np.dot: operations.dot,
-    np.vdot: operations.dot,
+    np.vdot: _vdot,
     np.inner: derived.inner,
     np.tensordot: derived.tensordot,
     np.convolve: derived.convolved,
@@ -557,15 +674,21 @@ FUNCTIONS: _Rows = {
     np.diag: _diag,
     np.tril: _tril,
     np.triu: _triu,
-    np.concatenate: making.concatenate,
+    np.concatenate: _concatenate,
     np.stack: making.stack,
     np.hstack: _hstack,
     np.vstack: _vstack,
+    np.column_stack: _column_stack,
+    np.atleast_1d: _axes_added(1),
+    np.atleast_2d: _axes_added(2),
     np.pad: making.padded,
     np.roll: making.rolled,
     np.diff: _diff,
     np.copy: making.copied,
     np.copyto: _copyto,
+    np.append: _append,
+    np.trapezoid: _trapezoid,
+    np.gradient: _gradient,
     np.shape: _shape,
     np.size: _size,
     np.zeros_like: _like(0),
@@ -632,5 +755,3 @@ MAKERS = frozenset(
     }
 )
 """What may make arrays without being given one."""
-
-__all__ = ["Index", "function_call", "method", "types", "ufunc_call"]

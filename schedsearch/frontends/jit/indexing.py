@@ -13,9 +13,7 @@ from schedsearch.frontends.jit.building import SIZE_WORDS, Builder, identity, sh
 from schedsearch.frontends.jit.operations import (
     as_node,
     broadcast_node,
-    compare,
     elementwise,
-    kind_of,
     operand,
     reduce,
     select,
@@ -309,6 +307,7 @@ def masked(data: Data, mask: Mask) -> Masked:
         )
     now = Data.of(data.builder, data.node())  # NumPy copies
     found = Masked(data.builder, now.buffer)
+    mask.shown = True  # it has to stay what it is
     object.__setattr__(found, "mask", mask)
     return found
 
@@ -368,6 +367,3 @@ def _same(a: Any, b: Any) -> bool:
             return a.function == b.function and all(map(_same, a.args, b.args))
         case _:
             return False
-
-
-__all__ = ["assign", "compare", "kind_of", "masked", "selected"]

@@ -10,6 +10,7 @@ from typing import Any
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import views
+from schedsearch.frontends.jit.making import copied
 from schedsearch.frontends.jit.proxies import Data
 
 _Poly = Counter[tuple[q.Atom, ...]]
@@ -91,8 +92,6 @@ def joins(data: Data, groups: Iterable[Sequence[int]], *, dense: bool = False) -
 def copied_or_not(data: Data, view: Callable[[Data], Any], shares: bool | None) -> Any:
     """A view of `data`, or of a copy. Where it depends on the call which of both NumPy gives,
     neither may be written from here on."""
-    from schedsearch.frontends.jit.making import copied
-
     if shares or not data.ndim:
         return view(data)
     made = view(copied(data.builder, data))

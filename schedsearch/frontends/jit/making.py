@@ -12,15 +12,8 @@ from schedsearch.frontends import graph as g
 from schedsearch.frontends import types, views
 from schedsearch.frontends.jit.building import Builder, identity
 from schedsearch.frontends.jit.indexing import assign
-from schedsearch.frontends.jit.operations import (
-    as_node,
-    elementwise,
-    kind_of,
-    operand,
-    resolved_types,
-    select,
-)
-from schedsearch.frontends.jit.proxies import Data, Mask, as_place, wanted_place
+from schedsearch.frontends.jit.operations import as_node, elementwise, kind_of, operand, shared
+from schedsearch.frontends.jit.proxies import Data, Mask, as_place, either, simplified, wanted_place
 from schedsearch.frontends.lowered import Refusal
 
 
@@ -48,10 +41,33 @@ def empty(builder: Builder, shape: Any, dtype: Any = None) -> Data:
     return Data(builder, builder.allocate("t", kind, lengths_from(builder, shape)))
 
 
+def as_arrays(builder: Builder, given: Sequence[Any]) -> list[Data]:
+    """As `np.asarray` of each: numbers of Python are float64 or int64, and not of the type of what
+    they meet. Whole ones beside floats are float64, which is what NumPy computes in."""
+    values = [operand(builder, each) for each in given]
+    floats = any(np.dtype(kind_of(each)).kind == "f" for each in values)
+    found: list[Data] = []
+    for each in values:
+        if isinstance(each, Data) and not each.weak:
+            found.append(each)
+        elif isinstance(each, Data) and each.may:
+            raise either(each)
+        elif isinstance(each, bool):
+            found.append(Data.of(builder, as_node(builder, each, "ui8")) != 0)
+        elif kind_of(each) is int and not floats:
+            raise Refusal("a whole number as an array", "it is int64", "give a float, or np.int32")
+        else:
+            found.append(Data.of(builder, as_node(builder, each, "f64")))
+    return found
+
+
+def as_array(builder: Builder, value: Any) -> Data:
+    """As `np.asarray`."""
+    return as_arrays(builder, (value,))[0]
+
+
 def copied(builder: Builder, value: Any) -> Data:
-    data = operand(builder, value)
-    if not isinstance(data, Data):
-        return Data.of(builder, as_node(builder, data, "f64"))
+    data = as_array(builder, value)
     if isinstance(data, Mask):
         return Mask.of(builder, data.condition(), data.lengths)
     if not data.ndim:
@@ -65,7 +81,7 @@ def converted(builder: Builder, value: Any, dtype: Any, copy: Any = True) -> Any
     """`astype`."""
     data = operand(builder, value)
     if np.dtype(dtype) == np.dtype(bool):
-        return data if isinstance(data, Mask) else data != 0
+        return (copied(builder, data) if copy else data) if isinstance(data, Mask) else data != 0
     kind = types.named(dtype, "astype")
     if isinstance(data, Data) and not isinstance(data, Mask) and data.type == kind:
         if not copy:
@@ -76,9 +92,7 @@ def converted(builder: Builder, value: Any, dtype: Any, copy: Any = True) -> Any
 
 
 def common_type(values: Sequence[Any]) -> str:
-    result = values[0]
     kinds = [np.dtype(k) if isinstance(k := kind_of(each), type) else k for each in values]
-    del result
     return types.named(np.result_type(*kinds), "joined arrays")
 
 
@@ -92,6 +106,9 @@ def concatenate(builder: Builder, given: Sequence[Any], axis: Any = 0) -> Data:
     total = q.Affine()
     for each in values:
         total = total + each.lengths[place]
+        for n in range(each.ndim):
+            if n != place:
+                shared(builder, values[0].lengths[n], each.lengths[n], "np.concatenate")
     shape = (*values[0].lengths[:place], total, *values[0].lengths[place + 1 :])
     made = Data(builder, builder.allocate("t", common_type(values), shape))
     start = q.Affine()
@@ -122,14 +139,16 @@ def stack(builder: Builder, given: Sequence[Any], axis: Any = 0) -> Data:
     kind = common_type(values)
     rank = datas[0].ndim + 1
     place = views.axis_of(rank, int(axis))
+    for each in datas:
+        if each.ndim != rank - 1:
+            raise Refusal("np.stack", "the arrays have several ranks", "give them one rank")
+        for n, m in zip(datas[0].lengths, each.lengths, strict=True):
+            shared(builder, n, m, "np.stack")
     own = datas[0].lengths
     shape = (*own[:place], q.Affine(len(datas)), *own[place:])
     made = Data(builder, builder.allocate("t", kind, shape))
     for position, each in enumerate(datas):
-        key = (slice(None),) * place + (position,)
-        if each.ndim != rank - 1:
-            raise Refusal("np.stack", "the arrays have several ranks", "give them one rank")
-        made[key] = each
+        made[(slice(None),) * place + (position,)] = each
     return made
 
 
@@ -207,8 +226,6 @@ def counted(builder: Builder, n: q.Affine, kind: str, value: Any) -> Data:
     made = Data(builder, builder.allocate("t", kind, (n,)))
     var = g.fresh("i")
     with builder.loop(var, q.Affine(), n) as block:
-        from schedsearch.frontends.jit.proxies import simplified
-
         made[simplified(builder, q.as_affine(var))] = value(simplified(builder, q.as_affine(var)))
     builder.close(block, var, q.Affine(), builder.sizes.resolved(n))
     return made
@@ -234,8 +251,6 @@ def arange(builder: Builder, *bounds: Any, dtype: Any = None, step: Any = 1) -> 
         raise Refusal("np.arange", "its step is not positive", "use np.flip")
     n = q.floor_div(high - low + (by.const - 1), by.const)
     builder.sizes.need(n - 1, Refusal("np.arange", "it may be empty", "make it longer"))
-    from schedsearch.frontends.jit.proxies import simplified
-
     first = simplified(builder, low)
     return counted(builder, n, types.named(dtype, "np.arange"), lambda i: i * by.const + first)
 
@@ -244,19 +259,33 @@ def linspace(
     builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None
 ) -> Data:
     n = wanted_place(builder, num, "num")
-    kind = types.named(np.float64 if dtype is None else dtype, "np.linspace")
+    start, stop = operand(builder, start), operand(builder, stop)
+    if any(isinstance(each, Data) and each.ndim for each in (start, stop)):
+        raise Refusal("np.linspace", "it begins or ends at an array", "give numbers, in a loop")
+    own = _type_between(start, stop)
+    kind = types.named(own if dtype is None else dtype, "np.linspace")
     if kind not in ("f32", "f64"):
         raise Refusal("np.linspace", "its elements are no floats", "use np.arange")
     builder.sizes.need(n - 2, Refusal("np.linspace", "num may be 1", "make it 2 at least"))
     parts = num - 1 if endpoint else num
-    step = (stop - start) / parts
-    step = operand(builder, step)
-    made = counted(
-        builder, n, kind, lambda i: elementwise(builder, np.add, (np.float64(1) * i * step, start))
-    )
+    length = elementwise(builder, np.subtract, (stop, start), own)
+    step = elementwise(builder, np.true_divide, (length, parts), own)
+
+    def element(i: Any) -> Any:
+        along = elementwise(builder, np.multiply, (i, step), own)
+        return elementwise(builder, np.add, (along, start), own)
+
+    made = counted(builder, n, kind, element)
     if endpoint:
-        made[-1] = stop
+        made[-1] = converted(builder, stop, own)
     return made
+
+
+def _type_between(start: Any, stop: Any) -> Any:
+    """In which `np.linspace` computes: Python's numbers take the type of the other."""
+    kinds = [kind_of(each) for each in (start, stop)]
+    found = np.result_type(*(kind(0) if isinstance(kind, type) else kind for kind in kinds))
+    return found if found.kind == "f" else np.dtype(np.float64)
 
 
 def rolled(builder: Builder, value: Any, shift: Any, axis: Any = None) -> Data:
@@ -277,6 +306,3 @@ def rolled(builder: Builder, value: Any, shift: Any, axis: Any = None) -> Data:
     head = (*((slice(None),) * axis), slice(-by, None))
     tail = (*((slice(None),) * axis), slice(None, -by))
     return concatenate(builder, [data[head], data[tail]], axis)
-
-
-__all__ = ["resolved_types", "select"]

@@ -14,7 +14,6 @@ from schedsearch.frontends import graph as g
 from schedsearch.frontends import types, views
 from schedsearch.frontends.jit.building import Builder, broadcast_condition, shown
 from schedsearch.frontends.jit.proxies import (
-    NEGATED,
     Data,
     Index,
     Mask,
@@ -123,11 +122,15 @@ def kind_of(value: Any) -> Any:
     return float if isinstance(value, float) else int
 
 
-def resolved_types(ufunc: Any, values: Sequence[Any]) -> tuple[tuple[str, ...], Any]:
-    """The types to which NumPy converts the arguments, and that of the result."""
+def resolved_types(
+    ufunc: Any, values: Sequence[Any], dtype: Any = None
+) -> tuple[tuple[str, ...], Any]:
+    """The types to which NumPy converts the arguments, and that of the result, or with `dtype=`."""
     name = f"np.{ufunc.__name__}"
+    given = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, np.dtype(dtype))}
     try:
-        found = ufunc.resolve_dtypes((*map(kind_of, values), *(None,) * ufunc.nout))
+        kinds = (*map(kind_of, values), *(None,) * ufunc.nout)
+        found = ufunc.resolve_dtypes(kinds, **given)
     except TypeError as error:
         reason = str(error).split("\n")[0]
         raise Refusal(name, reason, "convert an operand (`astype`)") from None
@@ -219,12 +222,7 @@ def broadcast_nodes(
 
 def broadcast_node(builder: Builder, node: g.Value, shape: g.Shape) -> g.Value:
     own = tuple(map(builder.sizes.resolved, node.shape))
-    missing = len(shape) - len(own)
-
-    def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
-        return [q.Affine() if n == views.ONE else i for n, i in zip(own, at[missing:], strict=True)]
-
-    return views.view(node, shape, places)
+    return views.view(node, shape, lambda at: views.repeated(own, at))
 
 
 def weak_result(values: Sequence[Any], ufunc: Any) -> type | None:
@@ -266,32 +264,37 @@ def elementwise(
     name = ufunc.__name__
     if name == "square":
         return elementwise(builder, np.multiply, (values[0], values[0]), dtype)
-    if name == "reciprocal":
+    if name == "reciprocal" and np.dtype(kind_of(values[0])).kind == "f":
         return elementwise(builder, np.true_divide, (1.0, values[0]), dtype)
     if name == "positive":
-        from schedsearch.frontends.jit.making import copied
-
-        return copied(builder, values[0])
+        return _positive(builder, values[0], dtype, python)
     if name == "ceil":
-        lower = elementwise(builder, np.floor, (elementwise(builder, np.negative, values),))
+        lower = elementwise(builder, np.floor, (elementwise(builder, np.negative, values, dtype),))
         return elementwise(builder, np.negative, (lower,))
+    if name in ("floor_divide", "remainder") and dtype is None:
+        from schedsearch.frontends.jit.derived import divided
+
+        found = divided(builder, ufunc, values)
+        if python:
+            found.weak = in_all_cases(values, lambda each: weak_result(each, ufunc))
+        return found
     if name not in APPLIED:
         raise Refusal(
             f"np.{name}",
             "no function of kernels computes it exactly",
             f"write it with {', '.join(sorted({*APPLIED} - {'divide', 'fabs'}))}",
         )
-    if name == "power" and (found := _power(builder, values[0], values[1], python)) is not None:
-        return found
+    if name == "power" and dtype is None:
+        found = _power(builder, values[0], values[1], python)
+        if found is not None:
+            return found
     weaks: list[type | None] = []
 
     def decided(values: Sequence[Any]) -> tuple[tuple[str, ...], str]:
         weaks.append(weak_result(values, ufunc) if python else None)
         if weaks[-1]:
             return ("f64",) * ufunc.nin, "f64"
-        if dtype is not None:
-            return (types.named(dtype, f"np.{name}"),) * ufunc.nin, types.named(dtype)
-        kinds, result = resolved_types(ufunc, values)
+        kinds, result = resolved_types(ufunc, values, dtype)
         return kinds, types.named(result, f"np.{name}")
 
     kinds, out = in_all_cases(values, decided)
@@ -308,6 +311,15 @@ def elementwise(
     if weak is int:
         result.whole = sizes_in(values)
     return result
+
+
+def _positive(builder: Builder, value: Any, dtype: Any, python: bool) -> Any:
+    from schedsearch.frontends.jit.making import converted
+
+    if python and weak_result((value,), np.positive):
+        return value
+    [kind], _ = resolved_types(np.positive, (value,), dtype)
+    return converted(builder, value, types.DTYPES[kind])
 
 
 def in_all_cases(values: Sequence[Any], decided: Callable[[Sequence[Any]], Any]) -> Any:
@@ -398,6 +410,8 @@ def truth(builder: Builder, value: Any) -> Any:
         return compare(builder, "!=", value, 0)
     if isinstance(value, Index):
         return value != 0
+    if isinstance(value, list | tuple | np.ndarray):
+        return compare(builder, "!=", operand(builder, value), 0)
     return bool(value)
 
 
@@ -422,7 +436,7 @@ def logical(builder: Builder, op: str, given: Sequence[Any]) -> Any:
     if not masks:
         return not ends
     if len(masks) == 1:
-        return masks[0]
+        return Mask.of(builder, masks[0].condition(), masks[0].lengths, masks[0].index)
     if all(each.index is not None for each in masks):
         index: Any = masks[0].index
         for each in masks[1:]:
@@ -438,21 +452,10 @@ def stretched(builder: Builder, mask: Mask, shape: g.Shape) -> g.Condition:
     if mask.index is not None:
         return broadcast_condition(g.Inside((), mask.index), shape)
     own = mask.lengths
-    missing = len(shape) - len(own)
     if own == shape:
         return mask.condition()
-    wide: Mask = Mask(
-        builder,
-        mask.buffer,
-        views.view(
-            mask.view,
-            shape,
-            lambda at: [
-                q.Affine() if n == views.ONE else i for n, i in zip(own, at[missing:], strict=True)
-            ],
-        ),
-    )
-    return wide.condition()
+    view = views.view(mask.view, shape, lambda at: views.repeated(own, at))
+    return Mask(builder, mask.buffer, view).condition()
 
 
 def negated(expr: q.Expr) -> q.Expr:
@@ -460,7 +463,7 @@ def negated(expr: q.Expr) -> q.Expr:
     if expr.op in ("and", "or"):
         op = "or" if expr.op == "and" else "and"
         return q.BinOp(op, negated(expr.lhs), negated(expr.rhs), "bool")
-    return q.BinOp(NEGATED[expr.op], expr.lhs, expr.rhs, "bool")
+    return q.BinOp(g.OPPOSITE[expr.op], expr.lhs, expr.rhs, "bool")
 
 
 def select(builder: Builder, mask: Any, then: Any, other: Any, *, python: bool = False) -> Any:
@@ -494,7 +497,7 @@ def select(builder: Builder, mask: Any, then: Any, other: Any, *, python: bool =
 
 
 def _common(values: Sequence[Any]) -> Any:
-    return resolved_types(np.add, values)[1]
+    return np.add.resolve_dtypes((*map(kind_of, values), None))[-1]
 
 
 # -- reductions ------------------------------------------------------------------------------------
@@ -559,7 +562,9 @@ def number_of(data: Data, axes: Sequence[int]) -> Any:
 def mean(
     builder: Builder, value: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False
 ) -> Any:
-    data = operand(builder, value)
+    from schedsearch.frontends.jit.making import as_array
+
+    data = as_array(builder, value)
     if isinstance(data, Mask):
         data = select(builder, data, 1.0, np.float64(0.0))
     if dtype is None and data.type == "f16":
@@ -581,20 +586,49 @@ def variance(
     ddof: Any = 0,
     keepdims: Any = False,
 ) -> Any:
-    data = operand(builder, value)
+    from schedsearch.frontends.jit.making import as_array
+
+    data = as_array(builder, value)
     middle = mean(builder, data, axis, dtype, True)
     away = elementwise(builder, np.subtract, (data, middle))
     total = reduce(builder, "sum", away * away, axis, dtype, keepdims)
     count = number_of(data, axes_of(builder, axis, data.ndim))
-    return elementwise(builder, np.true_divide, (total, count - ddof if ddof else count))
+    found = elementwise(builder, np.true_divide, (total, freedom(builder, count, ddof)))
+    return Data.of(builder, types.cast(found.node(), total.type))  # whatever type ddof has
+
+
+def freedom(builder: Builder, count: Any, ddof: Any) -> Any:
+    """`count - ddof`, of which NumPy warns where it is not above 0, and divides by 0."""
+    if isinstance(ddof, int | float) and not ddof:
+        return count
+    rest = count - ddof
+    place = as_place(builder, int(rest) if isinstance(rest, float) and rest == int(rest) else rest)
+    none = Refusal(
+        "ddof", "it may be as many as there are elements, or more", "give more elements than that"
+    )
+    if place is not None:
+        builder.sizes.need(place - 1, none)
+        return rest
+    if isinstance(rest, int | float):
+        if rest <= 0:
+            raise none
+        return rest
+    return elementwise(builder, np.maximum, (rest, 0), python=True)
 
 
 def scan(builder: Builder, function: str, value: Any, axis: Any = None, dtype: Any = None) -> Any:
-    data = operand(builder, value)
-    if axis is None and data.ndim != 1:
-        raise Refusal(f"np.cum{function}", "without an axis it is of all elements", "give an axis")
+    from schedsearch.frontends.jit.making import as_array
+
+    data = as_array(builder, value)
+    if axis is None:
+        from schedsearch.frontends.jit.functions import line
+
+        data = line(builder, data)
     kind = types.named(dtype, f"np.cum{function}") if dtype is not None else ""
     kind = kind or types.reduced_type(function, data.type)
+    if isinstance(data, Mask) and dtype is None:
+        construct = f"np.cum{function} of truth values"
+        raise Refusal(construct, "the result is no float", "give dtype=np.int32")
     (place,) = axes_of(builder, axis, data.ndim)
     own = types.computed(kind) if function in ("max", "min") else kind
     found = g.Scan(function, types.cast(types.cast(data.node(), kind), own), place)
@@ -648,16 +682,11 @@ def matmul(builder: Builder, one: Any, other: Any) -> Any:
     shape = (*batch, *rows, *columns, n)
     count, last = len(batch), len(shape) - 1
 
-    def own(at: tuple[q.Affine, ...], lengths: g.Shape) -> list[q.Affine]:
-        missing = count - len(lengths)
-        pairs = zip(lengths, at[missing:count], strict=True)
-        return [q.Affine() if m == views.ONE else i for m, i in pairs]
-
     def from_a(at: tuple[q.Affine, ...]) -> list[q.Affine]:
-        return [*own(at, left), *at[count : count + len(rows)], at[last]]
+        return [*views.repeated(left, at[:count]), *at[count : count + len(rows)], at[last]]
 
     def from_b(at: tuple[q.Affine, ...]) -> list[q.Affine]:
-        return [*own(at, right), at[last], *at[count + len(rows) : last]]
+        return [*views.repeated(right, at[:count]), at[last], *at[count + len(rows) : last]]
 
     return contraction(builder, a, b, shape, from_a, from_b, (last,))
 
@@ -665,7 +694,9 @@ def matmul(builder: Builder, one: Any, other: Any) -> Any:
 def dot(builder: Builder, one: Any, other: Any) -> Any:
     a, b = operand(builder, one), operand(builder, other)
     if not isinstance(a, Data) or not isinstance(b, Data) or not a.ndim or not b.ndim:
-        return elementwise(builder, np.multiply, (a, b))
+        from schedsearch.frontends.jit.making import as_arrays
+
+        return elementwise(builder, np.multiply, as_arrays(builder, (a, b)))
     if b.ndim > 2:
         raise Refusal("np.dot", "an operand has more than two axes", "use np.einsum or @")
     return matmul(builder, a, b)

@@ -22,7 +22,6 @@ from schedsearch.frontends.jit.building import (
 from schedsearch.frontends.jit.sizes import FreezeError
 from schedsearch.frontends.lowered import Refusal
 
-NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 NOT_A_NUMBER = Refusal(
     "a size or an index as a Python number",
     "it is not known while the function is traced",
@@ -603,6 +602,12 @@ class Data:
     def __rmod__(self, other: Any) -> Any:
         return self._binary("remainder", other, self)
 
+    def __ifloordiv__(self, other: Any) -> Any:
+        return self._in_place("floor_divide", other)
+
+    def __imod__(self, other: Any) -> Any:
+        return self._in_place("remainder", other)
+
     def __matmul__(self, other: Any) -> Any:
         from schedsearch.frontends.jit.operations import matmul
 
@@ -623,7 +628,7 @@ class Data:
         return self._unary("negative")
 
     def __pos__(self) -> Any:
-        return self.copy()
+        return self._unary("positive")
 
     def __abs__(self) -> Any:
         return self._unary("absolute")
@@ -681,6 +686,8 @@ class Mask(Data):
     as bytes. `index` is there for a condition on indices and sizes."""
 
     index: q.Expr | None = None
+    shown = False
+    """Whether there are views of it."""
 
     @classmethod
     def of(
@@ -728,7 +735,39 @@ class Mask(Data):
     def __or__(self, other: Any) -> Any:
         return self._logical("or", other)
 
-    __rand__, __ror__ = __and__, __or__
+    def __xor__(self, other: Any) -> Any:
+        return (self | other) & ~(self & other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __iand__(self, other: Any) -> Any:
+        return self._changed(self & other)
+
+    def __ior__(self, other: Any) -> Any:
+        return self._changed(self | other)
+
+    def __ixor__(self, other: Any) -> Any:
+        return self._changed(self ^ other)
+
+    def _changed(self, found: Any) -> Any:
+        """In place: other names of it see the change."""
+        if not self.ndim:
+            return found
+        alone = not isinstance(self.view, g.View) and self.buffer.array is None and not self.shown
+        if self.builder.symbolic or not alone or getattr(found, "lengths", ()) != self.lengths:
+            raise Refusal(
+                "an operation in place on truth values",
+                "arguments, views and loops do not see the change",
+                "assign the name (`m = m & c`)",
+            )
+        self.buffer, self.view, self.index = found.buffer, found.view, found.index
+        return self
+
+    def viewed(self, view: g.Value) -> Any:
+        found = super().viewed(view)
+        if view.shape:
+            self.shown = found.shown = True
+        return found
 
     def __invert__(self) -> Any:
         from schedsearch.frontends.jit.operations import logical

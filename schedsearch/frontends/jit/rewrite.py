@@ -29,6 +29,9 @@ from schedsearch.frontends.lowered import refused
 
 RESULT = "__ret"
 
+MOST_COPIES = 64
+"""How often statements after branches that jump are written: tracing takes as long."""
+
 AUGMENTED = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -252,7 +255,7 @@ def escapes(body: Sequence[ast.stmt], inner: bool = False) -> str:
     return ""
 
 
-def single_exit(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+def single_exit(file: str, body: Sequence[ast.stmt], copies: int = 1) -> list[ast.stmt]:
     """Statements whose `return`, also those in branches, assign the result; what follows goes
     into the branches. Those in loops stay."""
     out: list[ast.stmt] = []
@@ -262,20 +265,66 @@ def single_exit(body: Sequence[ast.stmt]) -> list[ast.stmt]:
             target = ast.Name(RESULT, ast.Store())
             out.append(ast.copy_location(ast.Assign([target], value), stmt))
             return out
-        if isinstance(stmt, ast.If) and _returns(stmt):
+        if isinstance(stmt, ast.If) and _ends(stmt, ast.Return):
             rest = list(body[position + 1 :])
-            then = single_exit([*stmt.body, *copy.deepcopy(rest)])
-            other = single_exit([*stmt.orelse, *rest])
+            copies = _copies(file, stmt, rest, ast.Return, copies)
+            then = single_exit(file, [*stmt.body, *copy.deepcopy(rest)], copies)
+            other = single_exit(file, [*stmt.orelse, *rest], copies)
             out.append(ast.copy_location(ast.If(stmt.test, then, other), stmt))
             return out
         out.append(stmt)
     return out
 
 
-def _returns(stmt: ast.stmt) -> bool:
+def single_end(file: str, body: Sequence[ast.stmt], copies: int = 1) -> list[ast.stmt]:
+    """The body of a loop without `continue`: what follows goes into the branches."""
+    out: list[ast.stmt] = []
+    for position, stmt in enumerate(body):
+        if isinstance(stmt, ast.Continue):
+            return out
+        if isinstance(stmt, ast.If) and _ends(stmt, ast.Continue):
+            rest = list(body[position + 1 :])
+            copies = _copies(file, stmt, rest, ast.Continue, copies)
+            then = single_end(file, [*stmt.body, *copy.deepcopy(rest)], copies)
+            other = single_end(file, [*stmt.orelse, *rest], copies)
+            then = then or [ast.copy_location(ast.Pass(), stmt)]
+            out.append(ast.copy_location(ast.If(stmt.test, then, other), stmt))
+            return out
+        out.append(stmt)
+    return out
+
+
+def _copies(
+    file: str, stmt: ast.If, rest: Sequence[ast.stmt], jump: type[ast.stmt], copies: int
+) -> int:
+    """How often what follows a branch is written at most, as it goes into both sides."""
+    if not rest or _always(stmt.body, jump) or _always(stmt.orelse, jump):
+        return copies
+    if copies >= MOST_COPIES:
+        raise refused(
+            file,
+            stmt.lineno,
+            f"{jump.__name__.lower()} in a branch of a branch",
+            f"there are more than {MOST_COPIES.bit_length() - 1} of them, one after the other",
+            "join the conditions with `and`",
+        )
+    return 2 * copies
+
+
+def _always(body: Sequence[ast.stmt], jump: type[ast.stmt]) -> bool:
+    """Whether statements end with the jump, whatever conditions are."""
+    return any(
+        isinstance(each, jump)
+        or (isinstance(each, ast.If) and _always(each.body, jump) and _always(each.orelse, jump))
+        for each in body
+    )
+
+
+def _ends(stmt: ast.stmt, jump: type[ast.stmt]) -> bool:
+    """Whether a branch, or one within it, has the jump."""
     if isinstance(stmt, ast.If):
-        return any(map(_returns, (*stmt.body, *stmt.orelse)))
-    return isinstance(stmt, ast.Return)
+        return any(_ends(each, jump) for each in (*stmt.body, *stmt.orelse))
+    return isinstance(stmt, jump)
 
 
 # -- the rewriting ---------------------------------------------------------------------------------
@@ -328,7 +377,11 @@ class _Rewriter(ast.NodeTransformer):
         self.captured: set[str] = set()
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        body = single_exit(node.body)
+        body = single_exit(self.file, node.body)
+        for each in reversed([*ast.walk(ast.Module(body, []))]):  # inner loops first
+            if isinstance(each, ast.For | ast.While):
+                end_of_round = single_end(self.file, each.body)
+                each.body = end_of_round or [ast.copy_location(ast.Pass(), each)]
         inner = (ast.FunctionDef, ast.Lambda)
         for each in ast.walk(ast.Module(body, [])):
             self.captured |= loaded(each) if isinstance(each, inner) else set()

@@ -283,7 +283,7 @@ class Dispatcher:
         self.round_s = max(first_s + evaluation.time_s / rounds, PROCESS_S)
         artifact = pending.job.artifact
         anchor = Anchor.of(artifact, evaluation.result)
-        kind = pending.job.plan.kind
+        kind = plan.kind
         if pending.rebase or kind == CONFIRM.kind:
             self.anchor = anchor
         elif kind == SCREEN.kind:

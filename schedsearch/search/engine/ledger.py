@@ -278,7 +278,7 @@ class Ledger:
         node = self.tree.nodes[key]
         node.keys = replace(node.keys, binary=artifact.binary_key)
         owner = self.tree.claim_binary(key, artifact.binary_key)
-        # A shortened schedule is measured under its own name (minimising.py).
+        # A shortened schedule is measured under its own name (minimal.py).
         if owner is None or node.measurement is not None:
             found = TuningRecord(node.trace, None, node.keys, stage_s=stages)
             self.store.record(self.scope, self.run_id, found)

@@ -44,8 +44,6 @@ class Options:
     workers: int | None = None
     seed: int = 0
     transforms: tuple[str, ...] | None = None
-    static_buffers: bool = False
-    """Also `place_static`, whose schedules are not re-entrant."""
     threads: int = 1
     specialize: bool = False
     warm_start: bool = True
@@ -71,16 +69,11 @@ class Options:
             raise UserError(unknown("--executor", self.executor, EXECUTORS))
         if self.ray_address is not None and self.executor != "ray":
             raise UserError("--ray-address is for --executor ray: leave one of the two out")
-        if self.static_buffers and self.threads > 1:
-            raise UserError(
-                "--static-buffers is for one thread, as threads would share the buffers: "
-                "leave it, or --threads, out"
-            )
 
     @property
     def selected(self) -> tuple[Transform, ...]:
         """The transforms to search with. Raises UserError for an unknown name."""
-        return select(self.transforms, ("place_static",) if self.static_buffers else ())
+        return select(self.transforms)
 
     def settings(self, transforms: Sequence[Transform]) -> dict[str, Any]:
         """What the store keeps of them with the run; `transforms` are those selected."""

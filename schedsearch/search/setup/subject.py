@@ -155,7 +155,7 @@ def make_subject(
             "elements of its own; what cannot be proven counts as a race."
         )
     if target.threads > 1:
-        target = with_openmp(target, cache_dir() / "artifacts")
+        target = with_openmp(target)
     try:
         code = generate_c(procedure)
     except CodegenError as error:

@@ -20,11 +20,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from schedsearch.search.strategies.experience import Situation, shipped
-from schedsearch.search.strategies.gains import Gains
+from schedsearch.search.strategies.gains import Gains, Situation
 from schedsearch.search.strategies.heap import Heap
 from schedsearch.search.strategies.protocol import Node
 
@@ -64,7 +63,7 @@ class BestFirst:
 
     def begin(self, root: Node, rng: random.Random) -> None:
         self._random = rng
-        self._gains, self._promises = Gains(shipped()), _Promises()
+        self._gains, self._promises = Gains(), _Promises()
         self._looked: Counter[str] = Counter()
         known = (rng, self._gains, self._promises)
         self._groups = _Shelf(*known, self._gains.of_situation, fee=0.0)
@@ -117,9 +116,7 @@ class BestFirst:
                 self._written.setdefault(dict(node.rewrite.args).get("compiler"), node)
 
     def measured(self, node: Node) -> None:
-        if (
-            self._held
-        ):  # what they are worth shows at their end, which is looked through before them
+        if self._held:  # what they are worth shows at their end, looked through before them
             self._passed += self._held
             self._ahead.add(self._held)
             self._held, self._look_ahead = [], True
@@ -283,13 +280,3 @@ class _Shelf:
     def _worth(self, node: Node) -> float:
         """The gain of a child over its parent, without the surplus of its transform."""
         return TRUST * node.predicted + self._gains.of_rewrite(node.rewrite)
-
-
-def surpluses(nodes: Iterable[Node]) -> Iterator[tuple[Situation, float]]:
-    """How much better measured nodes turned out than the cost estimate promised; parents come
-    before their children."""
-    promises = _Promises()
-    for node in nodes:
-        if node.value is not None and node.parent is not None:
-            expected = promises.of(node.parent) + TRUST * node.predicted
-            yield Situation.of(node.parent, node.transform), node.value - expected

@@ -7,15 +7,33 @@ from dataclasses import dataclass
 from math import sqrt
 
 from schedsearch.core.trace import Kind, Rewrite
-from schedsearch.search.strategies.experience import Experience, Situation, Worth
 from schedsearch.search.strategies.protocol import Node
+from schedsearch.transforms.registry import blocks
 
+OPTIMISM = 0.15
+"""Assumed mean surplus of what was never tried: everything gets a chance."""
+SPREAD = 0.3
+"""Assumed standard deviation there."""
 PRIOR_TRIALS = 3
-"""Weight of what was learned in other searches, in trials."""
+"""Weight of these assumptions, in trials."""
 BOLDNESS = 1.0
 """Standard deviations by which a transform is expected to do better than its mean."""
 REWRITE_TRIALS = 1
 """Weight of the transform's mean in the estimate for a rewrite, in trials of the rewrite."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A transform, applied where sums are in registers already, or are not: a factor that helps
+    the compiler with a loop is worth nothing to a block, and the other way round."""
+
+    transform: str
+    blocked: bool
+
+    @staticmethod
+    def of(node: Node, transform: str) -> Situation:
+        """That of the children which the transform makes of a node."""
+        return Situation(transform, any(map(blocks, node.steps)))
 
 
 @dataclass(slots=True)
@@ -44,8 +62,7 @@ class Gains:
     that was measured takes a few hundred bytes.
     """
 
-    def __init__(self, experience: Experience) -> None:
-        self._experience = experience
+    def __init__(self) -> None:
         self._situations: defaultdict[Situation, _Sum] = defaultdict(_Sum)
         self._rewrites: defaultdict[Kind, _Sum] = defaultdict(_Sum)
 
@@ -53,22 +70,21 @@ class Gains:
         """A candidate turned out `surplus` better than promised."""
         assert node.parent is not None
         situation = Situation.of(node.parent, node.transform)
-        self._rewrites[node.rewrite.kind].add(surplus - self._known(situation).mean)
+        self._rewrites[node.rewrite.kind].add(surplus - self._known(situation)[0])
         self._situations[situation].add(surplus)
 
     def of_situation(self, situation: Situation) -> float:
         """Mean surplus and a standard deviation: what varies more is worth more, because the best
         of many tries counts."""
-        known = self._known(situation)
-        return known.mean + BOLDNESS * known.spread
+        mean, spread = self._known(situation)
+        return mean + BOLDNESS * spread
 
-    def _known(self, situation: Situation) -> Worth:
+    def _known(self, situation: Situation) -> tuple[float, float]:
         found = self._situations.get(situation, _Sum())
-        before = self._experience.get(situation, Worth())
         trials = PRIOR_TRIALS + found.trials
-        mean = (before.mean * PRIOR_TRIALS + found.total) / trials
-        squares = (before.mean**2 + before.spread**2) * PRIOR_TRIALS + found.squares
-        return Worth(mean, sqrt(max(squares / trials - mean**2, 0.0)))
+        mean = (OPTIMISM * PRIOR_TRIALS + found.total) / trials
+        squares = (OPTIMISM**2 + SPREAD**2) * PRIOR_TRIALS + found.squares
+        return mean, sqrt(max(squares / trials - mean**2, 0.0))
 
     def of_rewrite(self, rewrite: Rewrite) -> float:
         """Mean surplus beyond its transform's; 0 for a rewrite that was never tried."""

@@ -7,7 +7,7 @@ fitted to this one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schedsearch.core.errors import UserError
@@ -18,7 +18,7 @@ from schedsearch.search.setup.subject import Subject
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms.own import definitions
-from schedsearch.transforms.registry import Transform, on_request
+from schedsearch.transforms.registry import Transform
 
 MOST = 4
 """Schedules tried: each costs a worker about two seconds, and a measurement."""
@@ -38,12 +38,9 @@ class Origin:
     trace: Trace
 
 
-def origins(
-    store: Store, own: Scope, workload: Workload, target: Target, unasked: Collection[str] = ()
-) -> list[Origin]:
+def origins(store: Store, own: Scope, workload: Workload, target: Target) -> list[Origin]:
     """At most `MOST` that differ in transforms or arguments: the best of each workload and
-    target first, that of the most similar before the others, then the second best. None has
-    one of the transforms `unasked`."""
+    target first, that of the most similar before the others, then the second best."""
     ranked: list[tuple[int, float, int, float, Origin]] = []
     for scope in store.scopes():
         other = store.workload(scope)
@@ -55,8 +52,6 @@ def origins(
         for place, best in enumerate(store.best(scope, PER_SCOPE)):
             speedup = best.record.speedup
             steps = best.record.trace.steps
-            if any(step.transform in unasked for step in steps):
-                continue
             if speedup is not None and speedup > 1.0 and steps:
                 origin = Origin(other, best.id, speedup, best.record.trace)
                 ranked.append((place, -alike, elsewhere, -speedup, origin))
@@ -93,20 +88,12 @@ class Known:
     origins: tuple[Origin, ...] = ()
 
 
-def known_before(
-    store: Store,
-    scope: Scope,
-    subject: Subject,
-    warm_start: bool,
-    transforms: Sequence[Transform],
-) -> Known:
+def known_before(store: Store, scope: Scope, subject: Subject, warm_start: bool) -> Known:
     """Counts are without the root, which the store has. A first run starts from schedules of
-    something else, if `warm_start` allows it, but with no transforms on request that are not
-    among `transforms`."""
+    something else, if `warm_start` allows it."""
     candidates, measured = (count - 1 for count in store.counts(scope))
     first = warm_start and measured == 0
-    unasked = {transform.name for transform in on_request()} - {each.name for each in transforms}
-    found = origins(store, scope, subject.workload, subject.target, unasked) if first else ()
+    found = origins(store, scope, subject.workload, subject.target) if first else ()
     return Known(candidates, measured, tuple(found))
 
 
@@ -127,9 +114,8 @@ def check_earlier_runs(
         raise UserError(
             f"{store.name} holds a search of this procedure with transforms that this one has "
             f"not: {_some(more)}; its schedules may use them.\n"
-            "Continue with the same --transforms and --static-buffers, start over with "
-            "--fresh, or choose another --store. Another version of schedsearch may be "
-            "without them"
+            "Continue with the same --transforms, start over with --fresh, or choose another "
+            "--store. Another version of schedsearch may be without them"
         )
     for run in runs:
         before = run.settings.get("own_transforms", {})

@@ -3,8 +3,9 @@ verified. What is at its end is compiled there, too, so that building it finds t
 
 That process is off the cores that kernels are timed on, and it stands still while the procedure as
 written is timed (`paused`); its compiler, which would stay if both died then, is ended and begins
-again. Like Ray's workers it loads the user's file. If anything goes wrong in it, the job is done as
-if it had never been there.
+again. So would a process that is only starting: it ends, as it would not be waited for. Like Ray's
+workers it loads the user's file. If anything goes wrong in it, the job is done as if it had never
+been there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.machine import collect_rarely
@@ -47,6 +48,7 @@ _START = (
 _MARK = "SCHEDSEARCH_AHEAD"  # in the environment of the process and its compiler
 _BEGUN = b"b"  # before the result in its file
 _POLL_S = 0.01
+_ENDING_S = 0.3
 _PR_SET_PDEATHSIG = 1
 
 
@@ -79,15 +81,12 @@ class Ahead:
     @property
     def begun(self) -> bool:
         """Whether it has loaded the procedure."""
-        return os.fstat(self._found.fileno()).st_size > 0
+        return not self._found.closed and os.fstat(self._found.fileno()).st_size > 0
 
     def result(self, timeout_s: float) -> Replay | None:
         """What came of it; None if that takes longer, or if it `failed`."""
-        until = time.monotonic() + timeout_s
-        while not has_ended(self._child):
-            if (left_s := until - time.monotonic()) <= 0:
-                return None
-            time.sleep(min(_POLL_S, left_s))
+        if not self._ends(timeout_s):
+            return None
         if self._child.wait() == 0:
             self._found.seek(len(_BEGUN))
             with contextlib.suppress(EOFError, pickle.UnpicklingError):
@@ -98,20 +97,36 @@ class Ahead:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """It stands still meanwhile."""
-        self._signal(signal.SIGSTOP)
-        kill_marked(self._mark, spared=self._child.pid)
+        """It stands still meanwhile. If it has not `begun`, it is ended: it does not end with this
+        process yet, whatever that dies of, and what is stopped would stay."""
+        if not self.begun:
+            self.close()
         try:
+            self._signal(signal.SIGSTOP)
+            kill_marked(self._mark, spared=self._child.pid)
             yield
         finally:
             self._signal(signal.SIGCONT)
 
     def close(self) -> None:
+        """End it, at once unless it has to end its compiler and remove the files of that first."""
         if self._child.returncode is None:
-            kill_group(self._child)
+            self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)
+            try:
+                self._ends(_ENDING_S)
+            finally:
+                kill_group(self._child)
         if self._child.returncode != 0:
             kill_marked(self._mark)
         self._found.close()
+
+    def _ends(self, timeout_s: float) -> bool:
+        """Whether it has ended by then."""
+        until = time.monotonic() + timeout_s
+        while not (ended := has_ended(self._child)) and (left_s := until - time.monotonic()) > 0:
+            time.sleep(min(_POLL_S, left_s))
+        return ended
 
     def _signal(self, number: signal.Signals) -> None:
         if self._child.returncode is None:  # not reaped: the number is its own
@@ -124,6 +139,7 @@ def run(found: int, parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # with the thread that started it
     if os.getppid() != parent:
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     spec, job = pickle.load(sys.stdin.buffer)
     MeasuringPlace.of(spec.target).leave()
     collect_rarely()
@@ -157,8 +173,3 @@ def look_ahead(spec: WorkSpec, trace: Trace, patience_s: float) -> Ahead | None:
         return Ahead(spec, NormaliseJob(trace, patience_s))
     except OSError:
         return None
-
-
-def paused(ahead: Ahead | None) -> AbstractContextManager[None]:
-    """It stands still meanwhile, if there is one."""
-    return ahead.paused() if ahead else contextlib.nullcontext()

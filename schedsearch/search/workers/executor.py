@@ -1,5 +1,7 @@
 """Executors run jobs; they all keep this contract.
 
+- `look_ahead(trace, patience_s)` may begin to look for the normal form (`NormaliseJob`), before
+  anything can be measured. What it begins stands still while `paused()`.
 - `attach(bench)` is called once, before the first job, and returns when jobs can
   run; it raises UserError with the cause if they cannot.
 - `change(spec, bench)` makes later jobs those of another procedure. Jobs under way are dropped.
@@ -21,13 +23,16 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from math import inf
 from typing import Protocol
 
+from schedsearch.core.interrupts import deferred_interrupts
+from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.bench import Bench, Evaluation
 from schedsearch.search.setup.options import Options
 from schedsearch.search.setup.subject import Subject
-from schedsearch.search.workers.ahead import Ahead
+from schedsearch.search.workers.ahead import Ahead, look_ahead
 from schedsearch.search.workers.jobs import (
     BenchWorker,
     BuildJob,
@@ -49,6 +54,10 @@ class Executor(Protocol):
 
     @property
     def slots(self) -> int: ...
+
+    def look_ahead(self, trace: Trace, patience_s: float) -> None: ...
+
+    def paused(self) -> AbstractContextManager[None]: ...
 
     def attach(self, bench: Bench) -> None: ...
 
@@ -84,6 +93,12 @@ class InlineExecutor:
         loaded = Loaded(spec)  # shared: what was expanded is not replayed to be built
         self._expand = ExpandWorker(loaded)
         self._build = BuildWorker(loaded)
+
+    def look_ahead(self, trace: Trace, patience_s: float) -> None:
+        """It has no other process."""
+
+    def paused(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def attach(self, bench: Bench) -> None:
         self._measure = BenchWorker(bench)
@@ -168,8 +183,8 @@ class HandingOver:
     makes, for what is tuned by then; after `until` (`time.monotonic`) none start any more.
 
     Ray and its actors need both cores for four to five seconds. A candidate is expanded, built
-    and measured in one, if nothing else runs: so they start when the first one has been. The job
-    that is done `ahead` of this is not done here.
+    and measured in one, if nothing else runs: so they start when the first one has been. What is
+    looked for ahead is not looked for here.
     """
 
     def __init__(
@@ -177,10 +192,9 @@ class HandingOver:
         here: InlineExecutor,
         start: Callable[[WorkSpec], StartingExecutor],
         until: float = inf,
-        ahead: Ahead | None = None,
     ) -> None:
         self._here, self._start, self._until = here, start, until
-        self._ahead = ahead
+        self._ahead: Ahead | None = None
         self._awaited: tuple[int, Job] | None = None  # the job that is done ahead
         self._workers: StartingExecutor | None = None
         self._started = False
@@ -194,6 +208,13 @@ class HandingOver:
     @property
     def slots(self) -> int:
         return self._charge.slots
+
+    def look_ahead(self, trace: Trace, patience_s: float) -> None:
+        with deferred_interrupts():  # or nobody would end it
+            self._ahead = look_ahead(self._here.spec, trace, patience_s)
+
+    def paused(self) -> AbstractContextManager[None]:
+        return self._ahead.paused() if self._ahead else nullcontext()
 
     def attach(self, bench: Bench) -> None:
         self._bench, self._attached = bench, time.monotonic()
@@ -288,10 +309,9 @@ def make_executor(
     options: Options,
     subject: Subject,
     transforms: Sequence[Transform],
-    ahead: Ahead | None = None,
 ) -> Executor:
     """Ray's own workers start in the background, once a candidate has been measured without them;
-    `attach` waits for those of a cluster that is joined. What is done `ahead` ends with them."""
+    `attach` waits for those of a cluster that is joined."""
     spec = spec_of(subject, transforms)
     if options.executor == "inline":
         return InlineExecutor(spec)
@@ -314,4 +334,4 @@ def make_executor(
 
         check_sendable(spec)
     until = time.monotonic() + SEARCHING * options.budget.seconds - 2 * STARTING_S
-    return HandingOver(InlineExecutor(spec), workers, until, ahead)
+    return HandingOver(InlineExecutor(spec), workers, until)

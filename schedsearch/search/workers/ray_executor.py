@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.interrupts import take_back_sigterm
+from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.search.workers.core_sharing import MeasuringPlace
 from schedsearch.search.workers.jobs import (
@@ -118,6 +120,12 @@ class RayExecutor:
             self.slots = len(expanding)
         for pool in {id(pool): pool for pool in self._pools.values()}.values():
             pool.wait_until_started()
+
+    def look_ahead(self, trace: Trace, patience_s: float) -> None:
+        """Its workers start later."""
+
+    def paused(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def begin(self, bench: Bench) -> None:
         """As `attach`, without waiting: see `ready`."""

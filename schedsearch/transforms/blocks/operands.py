@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf, prod
@@ -14,7 +14,15 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS
 from schedsearch.core.text import show_expr
 from schedsearch.transforms.blocks.columns import other_columns, with_gaps
-from schedsearch.transforms.operators.outward import loops_around, movable, order_of, unchanging
+from schedsearch.transforms.blocks.reductions import used_again
+from schedsearch.transforms.blocks.terms import moves, operand_of, without_temporaries
+from schedsearch.transforms.operators.outward import (
+    changes,
+    loops_around,
+    movable,
+    order_of,
+    unchanging,
+)
 from schedsearch.transforms.operators.products import Leaf, factors_of, part_of
 
 REUSED = 8
@@ -28,7 +36,8 @@ THREE = 3
 class Operand:
     """Factors of a statement's product, by number, and the loops to move them out of, the
     innermost first; those in `kept` change their product. `shaped` are the factors that depend on
-    these: the result is laid out like the one that depends on all, or as the loops are."""
+    these: the result is laid out like the one that depends on all, or as the loops are, those
+    `across` last."""
 
     stmt: q.Assign | q.Reduce
     text: str
@@ -37,6 +46,7 @@ class Operand:
     leaves: tuple[Leaf, ...]
     loops: tuple[q.For, ...]
     kept: frozenset[q.Var]
+    across: q.Var | None = None
 
     @property
     def route(self) -> Route | None:
@@ -49,12 +59,15 @@ class Operand:
         last, so that vectors of it are loaded at once."""
         if len(self.shaped) == 1:
             [shaped] = self.shaped
+            if self.across is not None:
+                return sorted(order_of(shaped), key=lambda var: var == self.across)
             return order_of(shaped, by_step=isinstance(shaped, q.Read) and len(self.factors) == 1)
         along = q.expr_vars(self.stmt.idx[-1]) if self.stmt.idx else frozenset()
         return sorted((loop.iter for loop in reversed(self.loops)), key=lambda var: var in along)
 
 
-def operands_of(proc: q.Proc) -> Iterator[Operand]:
+def operands_of(proc: q.Proc, every: bool = False) -> Iterator[Operand]:
+    """`every`: also those that others are better than, which earlier traces have."""
     ranges = bind_loops(ranges_of_args(proc), proc.body)
     for stmt in q.walk(proc.body):
         if not isinstance(stmt, q.Assign | q.Reduce):
@@ -64,14 +77,19 @@ def operands_of(proc: q.Proc) -> Iterator[Operand]:
             continue
         loops = tuple(loops_around(proc, stmt))
         gather = other_columns(proc, stmt, loops_around(proc, stmt, before=inf)) is None
+        along = _along_rows(stmt, loops)
+        columns = along and any(_is_column(leaf, along) for leaf, _ in leaves)
+        if not columns or _is_product(proc, stmt, loops):
+            along = None
         around = (
-            _operand(stmt, leaves, number, loops, ranges, gather) for number in range(len(leaves))
+            _operand(stmt, leaves, number, loops, ranges, gather, along)
+            for number in range(len(leaves))
         )
         found = {operand.factors: operand for operand in around if operand}
-        if not found and (pair := _pair(stmt, leaves, loops, ranges)):
+        if (every or not found) and (pair := _pair(stmt, leaves, loops, ranges)):
             yield pair
         for operand in sorted(found.values(), key=_elements):
-            if not any(operand.kept < other.kept for other in found.values()):
+            if every or not any(operand.kept < other.kept for other in found.values()):
                 yield operand
 
 
@@ -82,13 +100,16 @@ def _operand(
     loops: tuple[q.For, ...],
     ranges: Ranges,
     gather: bool,
+    along: q.For | None,
 ) -> Operand | None:
     """The operand around factor `number`; None if no loop uses its values again, or all there
-    is to it is an array, unless that has gaps along the columns and `gather` is wanted."""
+    is to it is an array, unless that has gaps along the columns and `gather` is wanted, or a
+    vector `along` the rows of the result is a column of it."""
     columns = q.expr_vars(stmt.idx[-1]) if stmt.idx else {loop.iter for loop in loops[:1]}
     loops = movable(loops, q.expr_vars(leaves[number][0]), ranges)
     iters = {loop.iter for loop in loops}
-    depends = [q.expr_vars(leaf) & iters for leaf, _ in leaves]
+    used = [q.expr_vars(leaf) for leaf, _ in leaves]
+    depends = [iters if loops and changes(loops[0], each) else each & iters for each in used]
     kept = depends[number]
     factors = tuple(other for other in range(len(leaves)) if depends[other] <= kept)
     parts = [leaves[factor][0] for factor in factors]
@@ -97,18 +118,37 @@ def _operand(
     plain = len(parts) == 1 and isinstance(parts[0], q.Read)
     others = [leaf for other, (leaf, _) in enumerate(leaves) if other not in factors]
     gathered = plain and gather and with_gaps(parts[0], loops, columns)
-    if plain and not (gathered or _twice(stmt, parts[0], others)):
+    across = along.iter if plain and along and _is_column(parts[0], along) else None
+    if plain and not (gathered or across or _twice(stmt, parts[0], others)):
         return None
     if any(map(q.may_change, parts)):
         return None
-    used = frozenset().union(*map(q.expr_vars, parts))
-    around = tuple(unchanging(loops, used))
+    around = tuple(unchanging(loops, frozenset().union(*map(q.expr_vars, parts))))
     least = REUSED if plain else 2
     if all(loop.iter in kept or (loop.extent or least) < least for loop in around):
         return None
     text = " * ".join(map(show_expr, parts))
     shaped = (leaves[number][0],)
-    return Operand(stmt, text, shaped, factors, leaves, around, frozenset(kept))
+    return Operand(stmt, text, shaped, factors, leaves, around, frozenset(kept), across)
+
+
+def _along_rows(stmt: q.Assign | q.Reduce, loops: Sequence[q.For]) -> q.For | None:
+    """The innermost loop, if it goes along the rows of a result that has several."""
+    along = len(stmt.idx) > 1 and loops and moves(stmt.idx, loops[0], len(stmt.idx) - 1)
+    return loops[0] if along else None
+
+
+def _is_product(proc: q.Proc, stmt: q.Assign | q.Reduce, loops: Sequence[q.For]) -> bool:
+    """Whether a sum has blocks, which pack their operand: no factor is another in each
+    iteration."""
+    direct = without_temporaries(proc, stmt)
+    if direct is None and loops and changes(loops[0], q.expr_vars(stmt.rhs)):
+        return False
+    return used_again(direct or stmt, loops)
+
+
+def _is_column(read: q.Expr, along: q.For) -> bool:
+    return isinstance(read, q.Read) and operand_of(read, along) == "column"
 
 
 def _pair(

@@ -1,4 +1,4 @@
-"""The steps of overlapped tiling (`library/overlapped_tile.py`).
+"""The steps of overlapped tiling (`library/composites/overlapped_tile.py`).
 
 With tiles of S rows, h rows of border, n tiles, the block goes through these states; each
 line is a loop nest, `t` is the producer's buffer, `u` another like it, `w` the tiles' own:
@@ -23,6 +23,7 @@ from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.overlap import Overlap
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import After, At, Op, Pair, Span, Steps
+from schedsearch.transforms.operators.outward import rearrange
 
 
 def recompute(ast: q.Proc, overlap: Overlap, tile: int) -> Steps:
@@ -108,7 +109,7 @@ class _Tiling:
             if stmt.lo != q.Affine(0):
                 yield Op("shift_loop", (At((*path, *(0,) * depth)), 0))
             stmt = stmt.body[0]
-        yield from _arrange(path, self.overlap.order, self.loops)
+        yield from rearrange(path, self.overlap.order, self.loops)
 
     def _consumer(self) -> Steps:
         """The loop over tiles outermost, what is left after it."""
@@ -148,7 +149,7 @@ class _Tiling:
         after = mirror((yield Op("simplify")))
         copy = rows.path("o", reader + 1)
         _check_copy(after.by_path[copy], self.dims)
-        yield from _arrange(copy, range(self.dims), self.loops)
+        yield from rearrange(copy, range(self.dims), self.loops)
         copies = [copy]
         if self.border:
             yield Op("cut_loop", (At(copy), self.size))
@@ -175,7 +176,7 @@ class _Tiling:
         window = f"{self.buffer}[{', '.join(box)}]"
         yield Op("stage_mem", (rows.at("edge"), window, self.second))
         rows.replace("edge", "u", "copy", "edge")
-        yield from _arrange(rows.path("copy"), range(self.dims), self.loops)
+        yield from rearrange(rows.path("copy"), range(self.dims), self.loops)
         yield from rows.move("main", "o")
         yield from rows.move("t", "copy")
         yield from _fuse_nests(rows.path("t"), self.dims)
@@ -249,7 +250,7 @@ class _Tiling:
         rows, overlap = self.rows, self.overlap
         if "after" in rows:
             yield from rows.move("after", "tail")
-            yield from _arrange(rows.path("after"), self.loops, overlap.order)
+            yield from rearrange(rows.path("after"), self.loops, overlap.order)
         if self.border:
             yield from rows.move("border", "o")
             yield from _fuse_nests(rows.path("t"), 1)
@@ -257,7 +258,7 @@ class _Tiling:
             yield Op("shift_loop", (rows.at("t", 1), self.size))
             yield Op("simplify")
             yield Op("join_loops", (rows.at("t", 0), rows.at("t", 1)))
-        yield from _arrange(rows.path("t", 0), self.loops, overlap.order)
+        yield from rearrange(rows.path("t", 0), self.loops, overlap.order)
         yield Op("fuse", (rows.at("t"), rows.at("o")))
         rows.replace("o")
         yield Op("sink_alloc", (rows.at("w"),))
@@ -275,15 +276,6 @@ class _Tiling:
         yield Op("simplify")
         if not self.tail:
             yield Op("delete_buffer", (At(overlap.alloc.path),))
-
-
-def _arrange(path: q.Path, found: Sequence[int], wanted: Sequence[int]) -> Steps:
-    """Reorder perfectly nested loops from `path` on, labelled `found`, to the order `wanted`."""
-    labels = list(found)
-    for depth, label in enumerate(wanted):
-        for position in reversed(range(depth, labels.index(label))):
-            yield Op("reorder_loops", (At((*path, *(0,) * position)),))
-            labels[position : position + 2] = reversed(labels[position : position + 2])
 
 
 def _fuse_nests(path: q.Path, depth: int) -> Steps:

@@ -188,9 +188,7 @@ def _splittable(loops: tuple[q.For, ...], path: q.Path) -> tuple[q.For, ...]:
     for depth in range(len(loops) - 1, -1, -1):
         body, at = loops[depth].body, int(path[len(loops[depth].path)])
         later |= q.used_vars(body[at + 1 :])
-        before = {s.buf for s in body[:at] if isinstance(s, q.Alloc)}
-        before |= {s.name for s in body[:at] if isinstance(s, q.WindowStmt)}
-        if before & later:
+        if q.bound_in(body[:at]) & later:
             return loops[depth + 1 :]
     return loops
 
@@ -220,8 +218,7 @@ def _loops_around(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
         loop = proc.by_path.get(stmt.path[:depth])
         if not isinstance(loop, q.For) or loop.parallel:
             break
-        local = {s.buf for s in loop.body if isinstance(s, q.Alloc)}
-        local |= {s.name for s in loop.body if isinstance(s, q.WindowStmt)}
+        local = q.bound_in(loop.body)
         bounds = {var for inner in loops for var in q.expr_vars(inner.hi)}
         if loop.lo != q.Affine(0) or loop.extent == 0 or loop.iter in bounds or local & needed:
             break

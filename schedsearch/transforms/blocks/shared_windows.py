@@ -100,7 +100,7 @@ def share(proc: q.Proc, found: WindowedSum) -> Steps:
     result = frozenset().union(*map(q.expr_vars, found.stmt.idx))
     order = [loop.iter for loop in found.nest]
     inner = sorted((var for var in order if var not in (rows, taps)), key=result.__contains__)
-    yield from _reorder(p, nest, order, [taps, rows, *inner])
+    yield from reorder(p, nest, order, [taps, rows, *inner])
     yield from p.do("shift_loop", At((*nest, 0)), show_affine(start))
     yield from _part(p, nest, show_affine(q.Affine(reach)), show_affine(end))
     most, last = next_path(nest), next_path(next_path(nest))
@@ -123,7 +123,7 @@ def share(proc: q.Proc, found: WindowedSum) -> Steps:
     yield from p.do("reorder_loops", At(next_path(most)))
 
 
-def _reorder(p: Cursors, nest: q.Path, order: list[q.Var], wanted: list[q.Var]) -> Steps:
+def reorder(p: Cursors, nest: q.Path, order: list[q.Var], wanted: list[q.Var]) -> Steps:
     """Bring the loops of a perfect nest into another order."""
     for place, var in enumerate(wanted):
         while (at := order.index(var)) > place:

@@ -59,19 +59,7 @@ def without_temporaries(proc: q.Proc, stmt: q.Assign | q.Reduce) -> q.Assign | q
 
 def with_values(expr: q.Expr, values: Mapping[q.Var, q.Expr]) -> q.Expr:
     """An expression with the values of scalars in place of reads of them."""
-    match expr:
-        case q.Read():
-            return values.get(expr.buf, expr)
-        case q.USub():
-            return replace(expr, arg=with_values(expr.arg, values))
-        case q.BinOp():
-            lhs, rhs = with_values(expr.lhs, values), with_values(expr.rhs, values)
-            return q.BinOp(expr.op, lhs, rhs, expr.type)
-        case q.Extern():
-            args = tuple(with_values(arg, values) for arg in expr.args)
-            return q.Extern(expr.name, args, expr.type)
-        case _:
-            return expr
+    return q.with_reads(expr, lambda read: values.get(read.buf, read))
 
 
 def first_dim(idx: tuple[q.Affine, ...], loop: q.For) -> int | None:

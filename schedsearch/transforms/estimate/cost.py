@@ -45,8 +45,8 @@ LATENCY = 8.0
 register every time takes at least per iteration."""
 LOOP = 1.0
 """Overhead of one iteration of a loop that is neither vectorised nor unrolled."""
-FORK = 5000.0
-"""Starting and joining the threads of a parallel loop: some microseconds."""
+FORK = 20_000.0
+"""Starting and joining the threads of a parallel loop, if they sleep: some microseconds."""
 DIVISION = 4.0
 """Dividing an index by a constant, in every iteration that changes it."""
 SPILL = 2.0

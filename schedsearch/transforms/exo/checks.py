@@ -31,7 +31,7 @@ def in_order() -> bool:
 
 
 @contextmanager
-def sums_in_order(wanted: bool = True) -> Iterator[None]:
+def sums_in_order(wanted: bool) -> Iterator[None]:
     """Checks keep the order of sums (or not) for as long as the context is open."""
     token = _IN_ORDER.set(wanted)
     try:

@@ -40,7 +40,8 @@ that fails once Exo no longer needs it:
    element is.
 18. The front end checks no bounds of writes through
    named windows, of calls that are given one, and of
-   reads in arguments of external functions             -> `outside`, asked by `loader.pick`.
+   reads in arguments of external functions             -> `out_of_bounds`, asked by
+   `loader.pick`.
 19. A window of a named window ends the front end with
    an AttributeError                                    -> `messages` says what is wrong.
 20. `lift_scope` of an `if` without `else` out of one that
@@ -103,6 +104,10 @@ that fails once Exo no longer needs it:
    branches have factors of their own, and where the loop
    may not run and there is no such factor then, or none
    with a value                                          -> refused by `unsound`.
+42. `extract_subproc` asserts that conditions of branches
+   before the statement do not hold                      -> refused by `unsound`.
+43. Divisions of what may be negative are of `int`, which
+   wraps where indices do not (`(2 * n - m) / 8`, from 2^31)  -> `_FLOOR_DIV` is of their type.
 """
 
 from __future__ import annotations
@@ -190,10 +195,19 @@ def prepare() -> None:
     ):
         found = getattr(LoopIR_compiler, name)
         setattr(LoopIR_compiler, name, _sorted_by_text(found, text))
+    LoopIR_compiler._static_helpers["exo_floor_div"] = _FLOOR_DIV
     start = new_analysis_core.SMTSolver.__init__
     new_analysis_core.SMTSolver.__init__ = _with_restarts(start)
     checks.install()  # before they are made faster
     speed.install()
+
+
+_FLOOR_DIV = """
+static int_fast32_t exo_floor_div(int_fast32_t num, int_fast32_t quot) {
+  int_fast32_t off = (num>=0)? 0 : quot-1;
+  return (num-off)/quot;
+}
+"""
 
 
 class RestartingSolver(z3.Solver):  # type: ignore[misc]

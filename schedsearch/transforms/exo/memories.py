@@ -11,7 +11,6 @@ from typing import Any
 
 MEMORIES = {
     "DRAM": "from exo import DRAM",
-    "DRAM_STATIC": "from exo.libs.memories import DRAM_STATIC",
     "DRAM_STACK_ALIGNED": '''
 from exo.libs.memories import DRAM_STACK
 

@@ -111,7 +111,8 @@ def to_affine(expr: Any, env: Env) -> q.Affine:
         case LoopIR.StrideExpr():
             return q.as_affine(q.StrideOf(env[expr.name], expr.dim))
         case LoopIR.ReadConfig():
-            return q.as_affine(q.ConfigField(expr.config.name(), expr.field))
+            kind = type_name(expr.config.lookup_type(expr.field))
+            return q.as_affine(q.ConfigField(expr.config.name(), expr.field, kind=kind))
         case _:
             raise NotImplementedError(f"control expression {type(expr).__name__}")
 

@@ -53,6 +53,8 @@ def unsound(
         return "Exo would drop the `%` of a negative value"
     if operator == "simplify" and folds_constants(mirror(procedure)):
         return "Exo would take constants of data for whole numbers; write them as one constant"
+    if operator == "extract_subproc" and _after_condition(procedure._loopir_proc, path):
+        return "Exo would assert that the condition of an `if` before it does not hold"
     if operator == "remove_loop":
         loop = mirror(procedure).by_path[path]
         if isinstance(loop, q.For) and loop.lo != q.Affine(0):
@@ -102,6 +104,23 @@ def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str 
     call = ast.by_path.get(path)
     wrong = mismatch(call) if isinstance(call, q.Call) else None
     return wrong or broken_assert(ast, path)
+
+
+def _after_condition(proc: Any, path: q.Path) -> bool:
+    """Whether an `if` comes before the statement at `path`, in its block or in one around it. The
+    query AST of a procedure of many nests would take longer than the operator."""
+    around, block = proc, proc.body
+    for part in path:
+        if isinstance(part, str):
+            block = around.orelse
+            continue
+        if part >= len(block):
+            return False  # there is no such statement
+        if any(isinstance(each, LoopIR.If) for each in block[:part]):
+            return True
+        around = block[part]
+        block = getattr(around, "body", [])
+    return False
 
 
 def _floats(proc: q.Proc, path: q.Path) -> bool:

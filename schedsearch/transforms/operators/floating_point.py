@@ -49,6 +49,7 @@ _HARMLESS = frozenset(
     {
         "add_loop",
         "autolift_alloc",
+        "call_eqv",
         "cut_loop",
         "delete_buffer",
         "delete_pass",
@@ -56,6 +57,7 @@ _HARMLESS = frozenset(
         "divide_loop",
         "eliminate_dead_code",
         "expand_dim",
+        "extract_subproc",
         "fission",
         "fold_into_reduce",
         "fuse",

@@ -28,6 +28,7 @@ from schedsearch.transforms.exo.memories import memory
 from schedsearch.transforms.exo.messages import said
 from schedsearch.transforms.exo.mirror import size_of
 from schedsearch.transforms.exo.speed.facts import Undecided, value_of
+from schedsearch.transforms.exo.taken_out import PUT_BACK, TAKE_OUT, put_back, take_out
 from schedsearch.transforms.exo.unsound import unsound, unsound_result
 from schedsearch.transforms.operators.byte_dots import ByteDots, dots_instruction
 from schedsearch.transforms.operators.prefetching import Prefetch, prefetch_instruction
@@ -205,12 +206,16 @@ def run_op(proc: Any, op: Op) -> Any:
     asked = [each for each in (statements_apart(proc), proc) if each is not None]
     calls = [(each, *_arguments(each, op)) for each in asked]
     try:
-        *_, after = (getattr(scheduling, op.name)(each, *a, **kw) for each, a, kw in calls)
+        *_, after = (_operator(op.name)(each, *a, **kw) for each, a, kw in calls)
     except EXO_ERRORS as error:
         raise RewriteError(f"{op.name}: {' '.join(said(error).split())[:400]}") from error
     if reason := unsound_result(proc, after, op.name, where) or _too_much(after):
         raise RewriteError(f"{op.name}: {reason}")
     return after
+
+
+def _operator(name: str) -> Any:
+    return {TAKE_OUT: take_out, PUT_BACK: put_back}.get(name) or getattr(scheduling, name)
 
 
 def _circle(op: Op) -> tuple[int, int] | None:

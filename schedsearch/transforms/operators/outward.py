@@ -132,12 +132,16 @@ def lay_out(
     bounds_of = [q.expr_vars(end) for loop in loops for end in (loop.lo, loop.hi)]
     if any(loop.iter in variables for loop in loops for variables in bounds_of):
         return
-    fill = next_path(alloc)
-    for place, var in enumerate(wanted):
-        while now.index(var) > place:
-            at = now.index(var) - 1
-            yield Op("reorder_loops", (At((*fill, *(0,) * at)),))
-            now[at : at + 2] = [var, now[at]]
+    yield from rearrange(next_path(alloc), now, wanted)
+
+
+def rearrange(path: q.Path, found: Iterable[object], wanted: Iterable[object]) -> Steps:
+    """Reorder perfectly nested loops from `path` on, labelled `found`, to the order `wanted`."""
+    labels = list(found)
+    for depth, label in enumerate(wanted):
+        for position in reversed(range(depth, labels.index(label))):
+            yield Op("reorder_loops", (At((*path, *(0,) * position)),))
+            labels[position : position + 2] = reversed(labels[position : position + 2])
 
 
 def order_of(shaped: q.Expr, by_step: bool = False) -> list[q.Var]:

@@ -18,8 +18,8 @@ from typing import Any
 from schedsearch.core.element_types import ELEMENT_BITS, ELEMENT_TYPES
 from schedsearch.transforms.vector.extension import define
 
-BLOCKS, STRIPS, STREAMED = "blocks", "strips", "streamed"
-WALKS = (BLOCKS, STRIPS, STREAMED)
+BLOCKWISE, STRIPS, STREAMED = "blocks", "strips", "streamed"
+WALKS = (BLOCKWISE, STRIPS, STREAMED)
 """Ways through a matrix: blocks that stay in a cache; strips of rows as high as a cache line is
 long; such strips, written past the caches."""
 
@@ -89,8 +89,8 @@ def _function(transpose: Transpose) -> Iterator[str]:
     name, n, element = transpose.name, transpose.lanes, ELEMENT_TYPES[transpose.kind]
     size = element.bits // 8
     line = _LINE // size
-    width = _BLOCK * line if transpose.walk == BLOCKS else "columns - left"
-    height = _BLOCK * line if transpose.walk == BLOCKS else line
+    width = _BLOCK * line if transpose.walk == BLOCKWISE else "columns - left"
+    height = _BLOCK * line if transpose.walk == BLOCKWISE else line
     streamed = transpose.walk == STREAMED
     intrinsic, register, feature = _STORES[n * size] if streamed else ("", "", "")
     if streamed:

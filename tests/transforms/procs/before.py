@@ -254,16 +254,6 @@ def parallelize_reduction(y: f32[40], A: f32[32, 40], x: f32[32]):
 
 
 @proc
-def place_static(x: f32[8, 40]):
-    for i in seq(0, 8):
-        t: f32[40]
-        for j in seq(0, 40):
-            t[j] = x[i, j]
-        for j in seq(0, 40):
-            x[i, j] = t[39 - j]
-
-
-@proc
 def place(x: f32[64, 40]):
     for i in seq(0, 64):
         t: f32[40]

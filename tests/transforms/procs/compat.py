@@ -881,6 +881,14 @@ def scaled_in_an_if(n: size, x: f32[1], y: f32[9]):
 
 
 @proc
+def billions(n: size, m: size, x: f32[3]):
+    assert m <= n
+    assert n <= 1500000000
+    for i in seq(0, (2 * n - m) / 1000000000):
+        x[i] += 1.0
+
+
+@proc
 def scaled_by_a_temporary(n: size, x: f32[n], y: f32[9], c: f32[n]):
     a: f32[1]
     a[0] = c[n - 1]

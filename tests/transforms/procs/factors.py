@@ -251,3 +251,39 @@ def of_three_with_all_loops(X: f32[16, 16], B: f32[16, 16], C: f32[16, 16], A: f
         for j in seq(0, 16):
             for k in seq(0, 16):
                 A[i, j] += X[i, k] * B[k, j] * C[i, j]
+
+
+@proc
+def across(n: size, m: size, p: size, y: f32[n, m], s: f32[m, p], t: f32[p, n, m]):
+    for g in seq(0, p):
+        for i in seq(0, n):
+            for j in seq(0, m):
+                y[i, j] += s[j, g] * t[g, i, j]
+
+
+@proc
+def across_a_changing_one(
+    n: size, m: size, p: size, y: f64[n, m], r: f64[n, p], s: f64[m, p], t: f64[n, m]
+):
+    for g in seq(0, p):
+        for i in seq(0, n):
+            for j in seq(0, m):
+                f: f64
+                f = t[i, j]
+                f += 1.0
+                y[i, j] += r[i, g] * s[j, g] * f
+
+
+@proc
+def across_in_a_block(n: size, m: size, p: size, y: f32[n, m], s: f32[m, p], t: f32[n, p]):
+    for i in seq(0, n):
+        for k in seq(0, p):
+            for j in seq(0, m):
+                y[i, j] += s[j, k] * t[i, k]
+
+
+@proc
+def across_used_once(n: size, m: size, y: f32[n, m], s: f32[m, n], t: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            y[i, j] = s[j, i] * t[i, j]

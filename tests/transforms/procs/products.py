@@ -106,6 +106,134 @@ def dense_then_summed(
 
 
 @proc
+def dense_of_groups(
+    n: size, m: size, p: size, x: f32[n, 12 * p], w: f32[m, 12 * p], s: f32[m, p], y: f32[n, m]
+):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            y[i, j] = 0.0
+            for g in seq(0, p):
+                t: f32
+                t = 0.0
+                for k in seq(0, 12):
+                    t += x[i, 12 * g + k] * w[j, 12 * g + k]
+                y[i, j] += s[j, g] * t
+
+
+@proc
+def dense_of_groups_by_scalars(
+    n: size, m: size, p: size, x: f64[n, p, 9], w: f64[m, p, 9], s: f64[m, p], b: f64[m],
+    y: f64[n, m],
+):  # fmt: skip
+    for i in seq(0, n):
+        for j in seq(0, m):
+            total: f64
+            total = b[j]
+            for g in seq(0, p):
+                scale: f64
+                scale = s[j, g]
+                t: f64
+                t = 0.0
+                for k in seq(0, 9):
+                    t += x[i, g, k] * w[j, g, k]
+                total += scale * t
+            y[i, j] = relu(total)
+
+
+@proc
+def dense_of_groups_of_bytes(
+    n: size, m: size, p: size, x: i8[n, 8 * p], w: i8[m, 8 * p], s: f32[n, p], r: f32[m, p],
+    y: f32[n, m],
+):  # fmt: skip
+    for i in seq(0, n):
+        for g in seq(0, p):
+            for j in seq(0, m):
+                t: i32
+                t = 0.0
+                for k in seq(0, 8):
+                    a: i32
+                    a = x[i, 8 * g + k]
+                    b: i32
+                    b = w[j, 8 * g + k]
+                    t += a * b
+                f: f32
+                f = t
+                y[i, j] += s[i, g] * r[j, g] * f
+
+
+@proc
+def dense_of_few(n: size, m: size, p: size, x: f32[n, p, 4], w: f32[m, p, 4], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for g in seq(0, p):
+                t: f32
+                t = 0.0
+                for k in seq(0, 4):
+                    t += x[i, g, k] * w[j, g, k]
+                y[i, j] += relu(t)
+
+
+@proc
+def dense_of_columns(n: size, m: size, p: size, x: f32[n, 8], w: f32[m, 8, p], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for g in seq(0, p):
+                t: f32
+                t = 0.0
+                for k in seq(0, 8):
+                    t += x[i, k] * w[j, k, g]
+                y[i, j] += relu(t)
+
+
+@proc
+def dense_of_own(n: size, m: size, p: size, x: f32[n, p, 8], w: f32[m, p, 8], y: f32[n, m, p]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for g in seq(0, p):
+                t: f32
+                t = 0.0
+                for k in seq(0, 8):
+                    t += x[i, g, k] * w[j, g, k]
+                y[i, j, g] += relu(t)
+
+
+@proc
+def dense_of_last(n: size, m: size, p: size, x: f32[n, p, 8], w: f32[m, p, 8], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for g in seq(0, p):
+                t: f32
+                t = 0.0
+                for k in seq(0, 8):
+                    t += x[i, g, k] * w[j, g, k]
+                y[i, j] = relu(t)
+
+
+@proc
+def dense_of_read(n: size, m: size, p: size, x: f32[n, p, 8], w: f32[m, p, 8], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for g in seq(0, p):
+                t: f32
+                t = y[i, 0]
+                for k in seq(0, 8):
+                    t += x[i, g, k] * w[j, g, k]
+                y[i, j] += relu(t)
+
+
+@proc
+def dense_of_triangle(n: size, m: size, x: f32[n, n, 8], w: f32[m, n, 8], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for g in seq(0, i):
+                t: f32
+                t = 0.0
+                for k in seq(0, 8):
+                    t += x[i, g, k] * w[j, g, k]
+                y[i, j] += relu(t)
+
+
+@proc
 def dense_of_changing(
     c: size, n: size, m: size, p: size, x: f32[c, n, p], w: f32[m, p], y: f32[c, n, m]
 ):

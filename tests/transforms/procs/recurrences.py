@@ -923,6 +923,44 @@ def scaled_or_begun_anew(n: size, y: f64[n], x: f64[n], s: f64):
 
 
 @proc
+def small_factor(n: size, x: f32[n], y: f32[n + 1]):
+    for j in seq(0, n):
+        y[j + 1] = x[j] + 0.001 * y[j]
+
+
+@proc
+def gates(n: size, x: f32[n], w: f32[n], y: f32[n + 1]):
+    for j in seq(0, n):
+        y[j + 1] = x[j] + w[j] * y[j]
+
+
+@proc
+def small_factors_of_both(n: size, x: f32[n], y: f32[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = x[j] + 0.0001 * y[j + 1] + 0.000002 * y[j]
+
+
+@proc
+def small_pair(n: size, x: f32[n], y: f32[n], a: f32, b: f32):
+    for j in seq(0, n):
+        t: f32
+        t = 0.0001 * a + 0.0002 * b + x[j]
+        b = 0.0001 * b + 0.0002 * a
+        a = t
+        y[j] = a
+
+
+@proc
+def pair(n: size, x: f64[n], y: f64[n], f: f64, a: f64, b: f64):
+    for j in seq(0, n):
+        t: f64
+        t = f * a + f * b + x[j]
+        b = f * b + 0.5 * f * a
+        a = t
+        y[j] = a
+
+
+@proc
 def no_negative_scale(n: size, x: f32[n], y: f32[n], s: f32):
     for j in seq(0, n):
         s = max_(x[j], -0.75 * s)
@@ -941,3 +979,26 @@ def no_scale_of_whole_numbers(n: size, x: i32[n], y: i32[n], s: i32):
     for j in seq(0, n):
         s = max_(x[j], 2 * s)
         y[j] = s
+
+
+@proc
+def pair_of_factors(n: size, f: f32[4], a: f32, b: f32, x: f32[n], y: f32[n], z: f32[n]):
+    for j in seq(0, n):
+        t: f32
+        t = f[0] * a + f[1] * b + x[j]
+        b = f[2] * a + f[3] * b
+        a = t
+        y[j] = a
+        z[j] = b
+
+
+@proc
+def two_factors(n: size, f: f32[2], x: f32[n], y: f32[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = x[j] + f[0] * y[j + 1] + f[1] * y[j]
+
+
+@proc
+def two_known_factors(n: size, x: f32[n], y: f32[n + 2]):
+    for j in seq(0, n):
+        y[j + 2] = x[j] + 0.00000000000000000001 * y[j + 1] + 0.001 * y[j]

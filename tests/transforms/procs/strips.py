@@ -110,3 +110,12 @@ def thin_product(n: size, y: f64[n], A: f64[n, 8], x: f64[8]):
         y[i] = 0.0
         for j in seq(0, 8):
             y[i] += A[i, j] * x[j]
+
+
+@proc
+def short_product(n: size, y: f32[n, n], A: f32[n, 24], B: f32[n, 24]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            y[i, j] = 0.0
+            for k in seq(0, 24):
+                y[i, j] += A[i, k] * B[j, k]

@@ -361,3 +361,18 @@ def above_diagonal(n: size, C: f32[n, n], A: f32[n, 5], B: f32[n, 5], alpha: f32
             for k in seq(0, 5):
                 C[i, j] += alpha * A[i, k] * B[j, k]
                 C[i, j] += alpha * B[i, k] * A[j, k]
+
+
+@proc
+def toeplitz_of_rows(n: size, m: size, y: f32[m, n], r: f32[n], x: f32[m, n]):
+    for k in seq(0, m):
+        for i in seq(0, n):
+            for j in seq(0, i):
+                y[k, i] += r[i - j] * x[k, j]
+
+
+@proc
+def toeplitz(n: size, y: f32[n], r: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, i):
+            y[i] += r[i - j] * x[j]

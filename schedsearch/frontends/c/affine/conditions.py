@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from schedsearch.core import ast as q
 from schedsearch.frontends.c.affine.facts import at_least, below
-
-_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!="}
+from schedsearch.frontends.graph import OPPOSITE
 
 
 def compared(op: str, lhs: q.Affine, rhs: q.Affine) -> q.Expr | bool:
@@ -52,7 +51,7 @@ def negated(condition: q.Expr | bool) -> q.Expr | bool:
     lhs, rhs = condition.lhs, condition.rhs
     assert isinstance(lhs, q.Affine)
     assert isinstance(rhs, q.Affine)
-    return compared(_NEGATED[condition.op], lhs, rhs)
+    return compared(OPPOSITE[condition.op], lhs, rhs)
 
 
 MOST_CASES = 16

@@ -156,11 +156,6 @@ class Knowledge:
             for facts in self.cases()
         )
 
-    @property
-    def only(self) -> bool:
-        """Whether only types are asked for."""
-        return self._only_types > 0
-
     @contextmanager
     def only_types(self) -> Iterator[None]:
         """Nothing is required of places within: the expression is not executed."""

@@ -148,6 +148,39 @@ def product(a: Polynomial, b: Polynomial, sizes: frozenset[q.Var]) -> Polynomial
     return None
 
 
+def factors_of(value: Polynomial, sizes: frozenset[q.Var]) -> tuple[int, Monomial] | None:
+    """The number and the sizes whose product it is (`8 * n * m`). None of a sum."""
+    found = value.affine
+    if found is not None and len(found.terms) == 1 and not found.const:
+        [(atom, number)] = found.terms
+        return number, (atom,)
+    factors = _expanded(value, sizes)
+    if factors is None or len(factors) != 1:
+        return None
+    [(monomial, number)] = factors
+    return number, monomial
+
+
+def split_by(
+    value: Polynomial, number: int, monomial: Monomial, sizes: frozenset[q.Var]
+) -> tuple[Polynomial, q.Affine] | None:
+    """How many times a number and sizes are in a polynomial, and what is left. None where that is
+    not known."""
+    factors = _expanded(value, sizes) if value.affine is None else None
+    if factors is not None:
+        value = _polynomial((each, q.Affine(by)) for each, by in factors)
+    times = value.divided(number) if number > 0 else None
+    rest = q.Affine()
+    for atom in monomial:
+        split = None if times is None else times.split_by(atom)
+        if split is None:
+            return None
+        times, rest = split
+        if rest != q.Affine() and len(monomial) > 1:
+            return None
+    return None if times is None else (times, rest.scaled(number))
+
+
 def _polynomial(parts: Iterable[tuple[Monomial, q.Affine]]) -> Polynomial:
     return Polynomial(tuple((m, e) for m, e in parts if e != q.Affine()))
 

@@ -207,8 +207,7 @@ class Counting(Changes):
         if not isinstance(a, q.Affine) or not isinstance(b, q.Affine):
             if c_types.common(left.type, right.type).unsigned:
                 for side in (left, right):
-                    for _, part in polynomial(side.whole).parts:
-                        self.not_negative(part, node)
+                    self.parts_not_negative(polynomial(side.whole), node)
             span = polynomial(left.whole).plus(polynomial(right.whole), -1)
             factor = common(span)
             if all(self.holds(q.as_affine(each) - 1) for each in factor):

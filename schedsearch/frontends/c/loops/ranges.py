@@ -9,8 +9,7 @@ from pycparser import c_ast
 
 from schedsearch.core import ast as q
 from schedsearch.frontends.c.affine.linear import Polynomial
-
-_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+from schedsearch.frontends.graph import OPPOSITE
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,8 @@ def conjunction(node: Any) -> list[Any]:
 
 def _opposite(node: Any) -> Any:
     match node:
-        case c_ast.BinaryOp() if node.op in _OPPOSITE:
-            return c_ast.BinaryOp(_OPPOSITE[node.op], node.left, node.right, node.coord)
+        case c_ast.BinaryOp() if node.op in OPPOSITE:
+            return c_ast.BinaryOp(OPPOSITE[node.op], node.left, node.right, node.coord)
         case c_ast.BinaryOp(op="||"):
             sides = (c_ast.UnaryOp("!", each, each.coord) for each in (node.left, node.right))
             return c_ast.BinaryOp("&&", *sides, node.coord)

@@ -43,7 +43,7 @@ class BoxAccess:
 
 @dataclass
 class BoxAccesses:
-    """BoxAccesses by buffer. `inner`: variables bound on the way; `local`: buffers allocated."""
+    """Accesses by buffer. `inner`: variables bound on the way; `local`: buffers allocated."""
 
     facts: Facts
     of: dict[q.Var, list[BoxAccess]] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from typing import Any
 
 from exo.core.LoopIR import LoopIR, T
 
+from schedsearch.analysis.conditions import COMPARISONS
 from schedsearch.core import ast as q
 from schedsearch.transforms.exo.speed.facts import Undecided, value_of, variable
 
@@ -17,14 +18,6 @@ MOST_TRIED = 200
 Branch = tuple[Any, str]
 """A statement, and which of its blocks."""
 _Values = dict[q.Atom, int]
-
-_COMPARED = {
-    "<": int.__lt__,
-    ">": int.__gt__,
-    "<=": int.__le__,
-    ">=": int.__ge__,
-    "==": int.__eq__,
-}
 
 
 def runs(proc: Any, around: Sequence[Branch]) -> bool:
@@ -81,8 +74,8 @@ def _holds(condition: Any, values: _Values) -> bool:
             return _holds(condition.lhs, values) and _holds(condition.rhs, values)
         case LoopIR.BinOp(op="or"):
             return _holds(condition.lhs, values) or _holds(condition.rhs, values)
-        case LoopIR.BinOp() if condition.op in _COMPARED:
+        case LoopIR.BinOp() if condition.op in COMPARISONS:
             difference = value_of(condition.lhs) - value_of(condition.rhs)
             value = q.evaluate_affine(difference, values.__getitem__)
-            return bool(_COMPARED[condition.op](value, 0))
+            return bool(COMPARISONS[condition.op](value, 0))
     raise Undecided

@@ -24,9 +24,12 @@ With `bytes` sums of products of bytes take the instructions for them (VNNI).
 With `cache`, the bytes of the second-level cache, rows are outside of all panels, and all sums in
 the tile, where less passes that cache so: batches of images are read once, not for each panel.
 With `first` tiles begin with the first values of the result, if these come directly before the sum.
+With `one_pass` loops that sum rows and columns of an array in one pass stay whole: apart they would
+read it twice, and `vectorise_reduction` has several rows in an instruction.
 With `nests` so many nests get blocks, the first ones, and the next rewrite has the next: what is
 done is kept where time or Exo ends it. Blocks of many nests of unknown lengths are more edits than
-Exo can forward through.
+Exo can forward through. With `apart` the nest at the path is a procedure of its own meanwhile, so
+that the edits of the others do not count.
 Rows of small triangles that no register holds are left to the C compiler. `register_block` does the
 same to one nest, with tiles to choose from: this is what shows soon what a procedure is worth.
 """
@@ -42,6 +45,7 @@ from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD, tile_width
 from schedsearch.transforms.blocks.byte_nests import VNNI, largest_byte_tile, sums_bytes
 from schedsearch.transforms.blocks.edges import best_block, block_edges
 from schedsearch.transforms.blocks.held_tiles import write_out
+from schedsearch.transforms.blocks.one_pass import sums_both_ways
 from schedsearch.transforms.blocks.passing import rows_outside
 from schedsearch.transforms.blocks.reductions import (
     MOST_ROWS,
@@ -52,6 +56,7 @@ from schedsearch.transforms.blocks.reductions import (
 from schedsearch.transforms.blocks.terms import product_of_terms
 from schedsearch.transforms.library.composites.block_edges import checked
 from schedsearch.transforms.library.composites.register_block import block, edge_of_bytes, ways_of
+from schedsearch.transforms.operators.apart import apart
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
@@ -73,9 +78,10 @@ REUSED = 16
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
-    blocks = tuple(_blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True, within=True))
+    found = _blocks(proc, bits, registers, ENOUGH_PER_LOAD, held=True, within=True, one_pass=True)
+    blocks = tuple(found)
     if blocks:
-        names = "whole first beside spare in_order composed once held unrolled within"
+        names = "whole first beside spare in_order composed once held unrolled within one_pass"
         ways: dict[str, ArgValue] = dict.fromkeys(names.split(), True)
         if VNNI.get(bits // 32, frozenset()) & {*target.features} and _sums_bytes(proc, bits):
             ways["bytes"] = True
@@ -85,11 +91,22 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         args: dict[str, ArgValue] = {"bits": bits, "registers": registers}
         args["enough"] = ENOUGH_PER_LOAD
         rolled = {way: given for way, given in ways.items() if way != "unrolled"}
-        some = len(blocks) > TOGETHER
-        if not (some and _many(proc)):
-            yield None, {**args, **ways}
-        if some:  # all may be too many edits; the last rewrite unrolls for all
+        some, begun = len(blocks) > TOGETHER, _in_registers(proc)
+        together = [(None, {**args, **ways})] if not (some and _many(proc)) else []
+        if not begun:
+            yield from together
+        if some or begun:  # all may be too many edits
+            for start in dict.fromkeys(nest.loops[0].path for nest, _ in blocks):
+                yield proc.by_path[start], {**args, **ways, "apart": True}
+        if begun:
+            yield from together
+        if some:  # the last rewrite unrolls for all
             yield None, {**args, **rolled, "nests": 1}
+
+
+def _in_registers(proc: q.Proc) -> bool:
+    """Whether there are blocks already, whose edits would count."""
+    return any(isinstance(x, q.Alloc) and x.mem.startswith("VEC_") for x in q.walk(proc.body))
 
 
 def _many(proc: q.Proc) -> bool:
@@ -120,16 +137,20 @@ def _blocks(
     within: bool = False,
     of_bytes: bool = False,
     cache: int = 0,
+    one_pass: bool = False,
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
     one. `composed`: also of terms that are neither a product of elements nor a difference.
     `within`: also of nests that stay inside of loops whose temporaries are used after them.
     `of_bytes`: sums of bytes by the instructions for them. `cache`: bytes that panels may have for
-    rows to be outside of them, 0 for none."""
+    rows to be outside of them, 0 for none. `one_pass`: without loops that sum rows and columns of
+    an array in one pass."""
     found = [x for x in reduction_nests(proc, within) if not (within and x.hides)]
     nests = sorted(found, key=lambda nest: (not nest.corner, -len(nest.loops)))
     for nest in nests:
         if not composed and isinstance(nest.stmt, q.Reduce) and product_of_terms(nest.stmt.rhs):
+            continue
+        if one_pass and _sums_both_ways(proc, nest.stmt):
             continue
         short = nest.along.extent is None and longest_extent(proc, nest.along) <= MOST_ROWS
         if short and not nest.corner:
@@ -142,8 +163,14 @@ def _blocks(
             yield nest, arguments
 
 
+def _sums_both_ways(proc: q.Proc, stmt: q.Stmt) -> bool:
+    loop = proc.by_path.get(stmt.path[:-1])
+    return isinstance(loop, q.For) and sums_both_ways(proc, loop)
+
+
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    bits, registers = checked(path, args)
+    alone = args.get("apart", False) is True
+    bits, registers = checked(() if alone else path, args)
     # Traces of before have none of these.
     enough, cache = args.get("enough", 0), args.get("cache", 0)
     most = args.get("nests", MAX_NESTS)
@@ -152,30 +179,35 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if not (type(most) is int and 0 < most <= MAX_NESTS):
         raise RewriteError(f"nests is a number, from 1 to {MAX_NESTS}")
     first, beside = args.get("first", False) is True, args.get("beside", False) is True
-    ways = ("composed", "held", "within", "bytes")
-    composed, held, within, of_bytes = (args.get(way, False) is True for way in ways)
+    ways = ("composed", "held", "within", "bytes", "one_pass")
+    composed, held, within, of_bytes, one_pass = (args.get(way, False) is True for way in ways)
+    wanted = (enough, beside, composed, held, within, of_bytes, cache, one_pass)
     way = partial(block, ways=ways_of(args, inside=True))
-    p, done = Cursors((yield None)), 0
-    while done < most:
-        wanted = (enough, beside, composed, held, within, of_bytes, cache)
-        found = next(_blocks(p.ast, bits, registers, *wanted), None)
-        if found is None:
-            break
-        nest, arguments = found
-        buf = nest.stmt.buf.name
-        if "bytes" in arguments:
-            yield from way(p.ast, nest.loops[0].path, arguments)
-            edge = partial(edge_of_bytes, way, bits // 32)
-            yield from block_edges(Cursors((yield None)), bits, registers, edge, buf, within=within)
-        else:
-            all_steps = arguments["inner"] == len(nest.reductions)
-            arguments["first"] = first and all_steps and "rest" not in arguments
-            yield from way(p.ast, nest.loops[0].path, arguments)
+
+    def block_sums(p: Cursors) -> Steps:
+        done = 0
+        while done < most and (found := next(_blocks(p.ast, bits, registers, *wanted), None)):
+            nest, arguments = found
+            buf = nest.stmt.buf.name
+            if "bytes" in arguments:
+                yield from way(p.ast, nest.loops[0].path, arguments)
+                p = Cursors((yield None))
+                edge = partial(edge_of_bytes, way, bits // 32)
+                yield from block_edges(p, bits, registers, edge, buf, within=within)
+            else:
+                all_steps = arguments["inner"] == len(nest.reductions)
+                arguments["first"] = first and all_steps and "rest" not in arguments
+                yield from way(p.ast, nest.loops[0].path, arguments)
+                p = Cursors((yield None))
+                yield from block_edges(p, bits, registers, way, buf, beside, held, within)
             p = Cursors((yield None))
-            yield from block_edges(p, bits, registers, way, buf, beside, held, within)
-        p = Cursors((yield None))
-        done += 1
-    if not done:
-        raise RewriteError("there is no sum to block")
-    if args.get("unrolled", False) is True:
-        yield from write_out(p)
+            done += 1
+        if not done:
+            raise RewriteError("there is no sum to block")
+        if args.get("unrolled", False) is True:
+            yield from write_out(p)
+
+    if alone:
+        yield from apart(ast, path, block_sums)
+    else:
+        yield from block_sums(Cursors((yield None)))

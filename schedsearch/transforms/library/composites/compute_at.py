@@ -29,13 +29,11 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
+from schedsearch.transforms.blocks.overlap import MAX_BETWEEN
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Pair, Proposal, Steps
 
 VERSION = 1
-
-MAX_BETWEEN = 4
-"""Statements between producer and consumer that are moved out of the way, one by one."""
 
 MAX_WINDOW = 16
 """Rows the consumer may read at a time; more are no window but most of the buffer."""

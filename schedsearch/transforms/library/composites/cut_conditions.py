@@ -72,7 +72,7 @@ class _Cut:
     """Where to cut a loop, and what must not be negative for that to be inside of it."""
 
     point: q.Affine
-    needs: tuple[q.Affine, ...] = ()
+    needs: tuple[q.Affine, ...]
 
 
 def _cuts(proc: q.Proc, loop: q.For) -> list[_Cut]:

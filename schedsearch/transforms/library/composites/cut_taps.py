@@ -34,6 +34,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.reductions import gaps, kept_loops, used_again
+from schedsearch.transforms.blocks.shared_windows import reorder
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Proposal, Steps
 from schedsearch.transforms.operators.outward import loops_around
@@ -192,11 +193,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     for need in found.needs:
         yield from p.do("specialize", At(nest), (f"{show_affine(need)} >= 0",))
         nest = (*nest, 0)
-    order = [loop.iter for loop in loops]
-    for place, tap in enumerate(found.taps):
-        while (at := order.index(tap.iter)) > place:
-            yield from p.do("reorder_loops", At((*nest, *(0,) * (at - 1))))
-            order[at - 1 : at + 1] = reversed(order[at - 1 : at + 1])
+    yield from reorder(p, nest, [loop.iter for loop in loops], [tap.iter for tap in found.taps])
     for depth in reversed(range(len(found.taps))):
         yield from p.do("unroll_loop", At((*nest, *(0,) * depth)))
     count = prod(tap.extent or 0 for tap in found.taps)

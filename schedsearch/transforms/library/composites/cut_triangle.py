@@ -37,7 +37,9 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.blocks.reductions import gaps, longest_extent, used_again
+from schedsearch.transforms.blocks.one_pass import stripped
+from schedsearch.transforms.blocks.reductions import gaps, kept_loops, longest_extent, used_again
+from schedsearch.transforms.blocks.terms import moves
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, Op, OpArg, Pair, Proposal, Steps
 
@@ -54,6 +56,10 @@ BLOCK_ROWS = 192
 """Rows that a packed panel is used for; tiles of 2, 3, 4, 6, 8, 12 and 16 rows divide them."""
 
 
+CHAINS = 4
+"""Registers of rows that are summed up side by side where there is nothing else to a tile."""
+
+
 @dataclass(frozen=True)
 class _Triangle:
     """An inner loop whose `lower` (or else upper) bound depends on the first loop around it: it is
@@ -68,13 +74,16 @@ class _Triangle:
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     """The deepest nests first: they compute most. What only copies is not worth it."""
-    found = [(loop, list(_triangles(proc, loop))) for loop in loops(proc) if _adds_up(loop)]
+    adding = [each for each in loops(proc) if _adds_up(each) and not stripped(proc, each, target)]
+    found = [(loop, list(_triangles(proc, loop))) for loop in adding]
     pairs = [(loop, triangle, own) for loop, own in found for triangle in own]
     for loop, triangle, own in sorted(pairs, key=lambda pair: -_depth(pair[1].inner)):
         longest = longest_extent(proc, loop)
         width = lanes(target, element_bits(triangle.inner.body))
         # Rows that end where vectors do, and few of them in a small triangle.
         factors = sorted({16 * width, 4 * width, max(width, 8)})
+        if _rows_alone(proc, loop, triangle):  # one register of rows would wait for each sum
+            factors.sort(key=lambda factor: factor != CHAINS * width)
         size, caches = _operand_bytes(proc, triangle), LARGE * (target.cache_bytes[1:] or (inf,))[0]
         if size == inf:  # Exo's solver may take longer for what is left than a search has
             factors = [*factors, BLOCK_ROWS]
@@ -108,6 +117,17 @@ def _operand_bytes(proc: q.Proc, triangle: _Triangle) -> float:
         for buf in operands & arrays.keys()
     )
     return max(sizes, default=0)
+
+
+def _rows_alone(proc: q.Proc, outer: q.For, triangle: _Triangle) -> bool:
+    """Whether the rows are all that there is along a result, and lie along an operand as well, as
+    in `y[i] += r[i - j] * x[j]`."""
+    return any(
+        isinstance(stmt, q.Reduce)
+        and kept_loops(stmt, [*loops_at(proc, stmt.path)]) == {outer.iter}
+        and any(each.idx and moves(each.idx, outer, len(each.idx) - 1) for each in reads(stmt.rhs))
+        for stmt in q.walk(triangle.inner.body)
+    )
 
 
 def _adds_up(loop: q.For) -> bool:

@@ -49,6 +49,7 @@ may differ by rounding then, so that contracts other than `fast` rule it out, an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conversions import Store, value_type
@@ -131,9 +132,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         if (scalar.stmt.path, scalar.text) == (path, args["operand"]):
             yield from _expand(ast, scalar)
             return
-    found = next(
-        (f for f in operands_of(ast) if f.stmt.path == path and f.text == args["operand"]), None
-    )
+    known = chain(operands_of(ast), operands_of(ast, every=True))
+    found = next((f for f in known if (f.stmt.path, f.text) == (path, args["operand"])), None)
     if found is None:
         raise RewriteError("there is no such operand that loops use again")
     route = found.route

@@ -34,6 +34,23 @@ for b in seq(0, c):                        t: f32[c, n, m]
                                            ...
 ```
 
+With `grouped` a loop that adds the sum of each of its iterations to an outer sum comes outside of
+the rows and columns of both first. The temporaries of all groups would be many times the result:
+
+```
+                                                  y[...] = 0.0  # all of it
+for i in seq(0, n):                               for g in seq(0, c):
+    for j in seq(0, m):                               t: f32[n, m]
+        y[i, j] = 0.0                                 for i in seq(0, n):
+        for g in seq(0, c):                               for j in seq(0, m):
+            t: f32                                            t[i, j] = 0.0
+            t = 0.0                         ->                for k in seq(0, 32):
+            for k in seq(0, 32):                                  t[i, j] += x[i, g, k] * w[j, g, k]
+                t += x[i, g, k] * w[j, g, k]          for i in seq(0, n):
+            y[i, j] += s[j, g] * t                        for j in seq(0, m):
+                                                              y[i, j] += s[j, g] * t[i, j]
+```
+
 With `late` the sum comes after everything else in its loops, where that overwrites elements of the
 result that the sum does not add to yet:
 
@@ -72,26 +89,33 @@ for i in seq(0, n):                        for i in seq(0, n / 8):
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from math import inf
 
 from schedsearch.analysis.accesses import reads
-from schedsearch.analysis.ranges import Ranges, bind_loops, bounds, ranges_of_args
+from schedsearch.analysis.ranges import bind_loops, ranges_of_args
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import element_bits, lanes, next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
-from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.blocking import SLIDING_ROWS
+from schedsearch.transforms.blocks.grouped_sums import grouped_sum, groups_outside
+from schedsearch.transforms.blocks.own_loops import (
+    OwnLoops,
+    expand,
+    expandable,
+    in_the_way,
+    is_short,
+)
 from schedsearch.transforms.blocks.reductions import MOST_ROWS, gaps, kept_loops, used_again
 from schedsearch.transforms.blocks.scalar_windows import in_strips, scalar_window
 from schedsearch.transforms.blocks.terms import without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
-from schedsearch.transforms.operators.outward import changes, lengths, loops_around, never_negative
+from schedsearch.transforms.operators.outward import changes, loops_around
 
 VERSION = 1
 NORMAL_FORM = 1
@@ -99,23 +123,14 @@ NORMAL_FORM = 1
 DIMENSIONS = 2
 
 
-@dataclass(frozen=True)
-class _Sum:
-    """A sum, the loops that it is to have alone, the outermost first, and the temporaries inside
-    of them that others need too. `whole`: the innermost loop stays as it is."""
-
-    stmt: q.Assign | q.Reduce
-    loops: tuple[q.For, ...]
-    whole: bool
-    temporaries: tuple[q.Alloc, ...]
-
-
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     isolated = set[q.Path]()
-    for found in _sums(proc):
+    for found in _worthwhile(proc):
         isolated.add(found.stmt.path)
+        if grouped_sum(proc, found.stmt) is not None:
+            yield found.stmt, {"grouped": True}
         width = lanes(target, element_bits((found.stmt,)))
-        short = any(_is_short(each, width) for each in found.temporaries)
+        short = any(is_short(each, width) for each in found.temporaries)
         args: dict[str, ArgValue] = {"short": width} if short else {}
         if _batched(proc, found) is not None:
             yield found.stmt, {**args, "batched": True}
@@ -127,7 +142,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             yield stmt, {"strip": SLIDING_ROWS}
 
 
-def _sums(proc: q.Proc) -> Iterator[_Sum]:
+def _sums(proc: q.Proc) -> Iterator[OwnLoops]:
     ranges = bind_loops(ranges_of_args(proc), proc.body)
     for stmt in q.walk(proc.body):
         if not isinstance(stmt, q.Assign | q.Reduce) or reduction(stmt) is None:
@@ -135,23 +150,36 @@ def _sums(proc: q.Proc) -> Iterator[_Sum]:
         direct = without_temporaries(proc, stmt)
         loops = loops_wanted(proc, direct or stmt)
         whole = direct is not None
-        temporaries = tuple(_in_the_way(stmt, loops[: len(loops) - whole]))
-        if temporaries and _expandable(temporaries, loops, ranges):
-            yield _Sum(stmt, loops, whole, temporaries)
+        temporaries = tuple(in_the_way(stmt, loops[: len(loops) - whole]))
+        if temporaries and expandable(temporaries, loops, ranges):
+            yield OwnLoops(stmt, loops, whole, temporaries)
 
 
-def _batched(proc: q.Proc, found: _Sum) -> _Sum | None:
+def _worthwhile(proc: q.Proc) -> Iterator[OwnLoops]:
+    """Those to propose. Earlier traces have others, too."""
+    for found in _sums(proc):
+        if not any(_used_once(found.stmt, each, found.loops) for each in found.temporaries):
+            yield found
+
+
+def _used_once(stmt: q.Assign | q.Reduce, temporary: q.Alloc, loops: Sequence[q.For]) -> bool:
+    """Whether a factor of the sum has another value in each iteration of all its loops."""
+    inside = len(temporary.path) > len(loops[-1].path)
+    return inside and temporary.buf in q.expr_vars(stmt.rhs)
+
+
+def _batched(proc: q.Proc, found: OwnLoops) -> OwnLoops | None:
     """A sum with the loops around its own that one of its operands does not depend on, and in which
     something is stored that is as large as its temporaries become; None if there are none."""
     loops = found.loops
     around = loops_around(proc, loops[0], before=inf)
     for loop in takewhile(lambda each: _shares(found.stmt, each), around):
         loops = (loop, *loops)
-    temporaries = tuple(_in_the_way(found.stmt, loops[: len(loops) - found.whole]))
+    temporaries = tuple(in_the_way(found.stmt, loops[: len(loops) - found.whole]))
     if loops == found.loops or not _as_large(loops, temporaries):
         return None
     ranges = bind_loops(ranges_of_args(proc), proc.body)
-    if not _expandable(temporaries, loops, ranges):
+    if not expandable(temporaries, loops, ranges):
         return None
     return replace(found, loops=loops, temporaries=temporaries)
 
@@ -178,21 +206,6 @@ def _as_large(loops: Sequence[q.For], temporaries: Sequence[q.Alloc]) -> bool:
         and wanted <= frozenset().union(*map(q.expr_vars, each.idx))
         for each in q.walk(loops[0].body)
     )
-
-
-def _is_short(temporary: q.Alloc, width: int) -> bool:
-    """Whether the rows of a temporary are constant, and shorter than a register of that width."""
-    rows = temporary.shape[-1:]
-    return all(each.is_const and each.const < width for each in rows) and bool(rows)
-
-
-def _expandable(temporaries: Sequence[q.Alloc], loops: tuple[q.For, ...], ranges: Ranges) -> bool:
-    """Whether temporaries can have an element for every iteration of the loops around them."""
-    shapes = [q.expr_vars(extent) for each in temporaries for extent in each.shape]
-    constant = not any(loop.iter in used for loop in loops for used in shapes)
-    indices = all(bounds(loop.lo, ranges)[0] >= 0 for loop in loops)
-    sizes = never_negative(loops[::-1], {loop.iter for loop in loops}, ranges)
-    return constant and indices and sizes and all(each.mem == "DRAM" for each in temporaries)
 
 
 def loops_wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
@@ -237,7 +250,7 @@ def _guarded(proc: q.Proc, stmt: q.Stmt) -> q.Stmt:
     return stmt
 
 
-def _continued(proc: q.Proc, stmt: q.Reduce) -> _Sum | None:
+def _continued(proc: q.Proc, stmt: q.Reduce) -> OwnLoops | None:
     """A sum with all loops around it that it depends on, the outermost first, if what comes after
     it in them assigns to other elements of the result; None if not."""
     indices = frozenset().union(*map(q.expr_vars, stmt.idx))
@@ -253,35 +266,20 @@ def _continued(proc: q.Proc, stmt: q.Reduce) -> _Sum | None:
     others = bool(assigned) and stmt.idx not in assigned
     if not others or len(kept_loops(stmt, loops)) < DIMENSIONS:
         return None
-    temporaries = tuple(each for each in _in_the_way(stmt, tuple(loops)) if each.buf in used)
+    temporaries = tuple(each for each in in_the_way(stmt, tuple(loops)) if each.buf in used)
     ranges = bind_loops(ranges_of_args(proc), proc.body)
-    if not _expandable(temporaries, tuple(loops), ranges):
+    if not expandable(temporaries, tuple(loops), ranges):
         return None
     worthwhile = used_again(stmt, loops, temporaries=temporaries)
-    return _Sum(stmt, tuple(loops), False, temporaries) if worthwhile else None
-
-
-def _in_the_way(stmt: q.Assign | q.Reduce, loops: tuple[q.For, ...]) -> Iterator[q.Alloc]:
-    """Temporaries of the loops that more than one of the statements before the sum, the sum, and
-    those after it use."""
-    before: list[q.Stmt] = []
-    after: list[q.Stmt] = []
-    for loop in loops:
-        position = int(stmt.path[len(loop.path)])
-        before += loop.body[:position]
-        after += loop.body[position + 1 :]
-    used = [
-        q.used_vars(tuple(s for s in part if not isinstance(s, q.Alloc)))
-        for part in (before, [stmt], after)
-    ]
-    for alloc in before:
-        if isinstance(alloc, q.Alloc) and sum(alloc.buf in part for part in used) > 1:
-            yield alloc
+    return OwnLoops(stmt, tuple(loops), False, temporaries) if worthwhile else None
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if args.get("late") is True:
         yield from _later(ast, path)
+        return
+    if args.get("grouped") is True:
+        yield from _by_groups(ast, path)
         return
     if "strip" in args:
         yield from _in_strips(ast, path, args["strip"])
@@ -292,29 +290,46 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if found is None:
         raise RewriteError("there is no such sum that temporaries keep with others")
     p = Cursors((yield None))
-    stmt, loops = p.at(path), [p.at(loop.path) for loop in found.loops]
-    yield from _expand(p, found, args.get("short", 0))
+    yield from _take_out(p, found, args.get("short", 0))
+
+
+def _take_out(p: Cursors, found: OwnLoops, short: ArgValue = 0, begin: bool = False) -> Steps:
+    """Split a sum off. Its `begin`, if that is wanted, is the constant before its loops."""
+    stmt, loops = p.at(found.stmt.path), [p.at(loop.path) for loop in found.loops]
+    yield from expand(p, found, short)
     nest = [loop for loop in map(p.stmt, loops) if isinstance(loop, q.For)]
     nest = nest[: len(nest) - found.whole]
     for gap, lifts in gaps(nest, p.path(stmt)):
-        yield from p.do("fission", After(gap), lifts)
+        start = shifted(gap, -1) if begin and _begins(p.ast, gap, p.path(stmt)) else gap
+        if int(start[-1]) >= 0:
+            yield from p.do("fission", After(start), lifts)
 
 
-def _expand(p: Cursors, found: _Sum, short: ArgValue = 0) -> Steps:
-    """Give the temporaries an element for every iteration."""
-    if type(short) is not int:
-        raise RewriteError("short is a number, of elements")
-    allocs = [p.at(temporary.path) for temporary in found.temporaries]
-    for temporary, alloc in zip(found.temporaries, allocs, strict=True):
-        around = [loop for loop in found.loops if len(loop.path) < len(temporary.path)][::-1]
-        shape = lengths(around, {loop.iter for loop in around})
-        for loop in around:
-            yield from p.do("expand_dim", alloc, show_affine(shape[loop.iter]), loop.iter.name)
-            yield from p.do("lift_alloc", alloc)
-        if _is_short(temporary, short):
-            new, own = len(around), len(temporary.shape)
-            order = (*range(new, new + own), *range(new))
-            yield from p.do("rearrange_dim", alloc, order)
+def _begins(ast: q.Proc, gap: q.Path, path: q.Path) -> bool:
+    """Whether the statement before a gap gives the sum after it a constant to begin with."""
+    first, stmt = ast.by_path[gap], ast.by_path[path]
+    before = path[: len(gap)] > gap
+    return (
+        before
+        and isinstance(first, q.Assign)
+        and isinstance(stmt, q.Reduce)
+        and isinstance(first.rhs, q.Const)
+        and (first.buf, first.idx) == (stmt.buf, stmt.idx)
+    )
+
+
+def _by_groups(ast: q.Proc, path: q.Path) -> Steps:
+    stmt = ast.by_path.get(path)
+    found = grouped_sum(ast, stmt) if stmt is not None else None
+    if found is None:
+        raise RewriteError("there is no sum of groups that is added to another one")
+    p = Cursors((yield None))
+    moved = p.at(path)
+    yield from groups_outside(p, found)
+    own = next((each for each in _worthwhile(p.ast) if each.stmt.path == p.path(moved)), None)
+    if own is None:
+        raise RewriteError("the sum of a group has no temporaries that others need")
+    yield from _take_out(p, own, begin=not own.whole)
 
 
 def _in_strips(ast: q.Proc, path: q.Path, strip: ArgValue) -> Steps:
@@ -332,7 +347,7 @@ def _later(ast: q.Proc, path: q.Path) -> Steps:
         raise RewriteError("there is no such sum that its loops go on with")
     p = Cursors((yield None))
     moved = p.at(path)
-    yield from _expand(p, found)
+    yield from expand(p, found)
     for depth in range(len(found.loops)):
         nest = p.path(moved)[: len(path) - depth]
         around = p.ast.by_path[nest[:-1]]

@@ -7,8 +7,8 @@ for i in seq(0, n):                         for i in seq(0, n):
 ```
 
 Exo's heap is a `malloc` each time the allocation is executed, aligned to 16 bytes,
-so that most loads of wide vectors touch two cache lines. Static memory is a place too,
-which `place_static` proposes.
+so that most loads of wide vectors touch two cache lines. Static memory, which is not re-entrant,
+is left where a user chose it.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ SMALL_BYTES = 4096
 """Smaller buffers of constant size are offered the stack alone."""
 
 _STACK = ("DRAM_STACK", "DRAM_STACK_ALIGNED")
-_PRESENT = {*MEMORIES, *_STACK}
+_PRESENT = {*MEMORIES, *_STACK, "DRAM_STATIC"}
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -63,8 +63,7 @@ def refusal(proc: q.Proc, alloc: q.Alloc, place: str) -> str | None:
         return "it is there already"
     size = size_of(alloc)
     if size is None:
-        fixed = place in _STACK or place == "DRAM_STATIC"
-        return f"{place} needs a constant size" if fixed else None
+        return f"{place} needs a constant size" if place in _STACK else None
     if place in _STACK:
         others = sum(
             size_of(stmt) or 0
@@ -77,15 +76,7 @@ def refusal(proc: q.Proc, alloc: q.Alloc, place: str) -> str | None:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    memory = str(args["memory"])
-    if memory == "DRAM_STATIC":
-        raise RewriteError("static memory is for place_static, which is offered on request")
-    yield from move(ast, path, memory)
-
-
-def move(ast: q.Proc, path: q.Path, place: str) -> Steps:
-    """Put the buffer that is allocated at `path` into another memory. Raises RewriteError if it
-    cannot be there."""
+    place = str(args["memory"])
     alloc = ast.by_path.get(path)
     if not isinstance(alloc, q.Alloc):
         raise RewriteError("there is no allocation")

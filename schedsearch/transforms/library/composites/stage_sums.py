@@ -26,6 +26,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
+from schedsearch.transforms.blocks.one_pass import stripped
 from schedsearch.transforms.blocks.reductions import used_again
 from schedsearch.transforms.blocks.terms import moves
 from schedsearch.transforms.operators.cursors import Cursors
@@ -39,13 +40,19 @@ Element = tuple[q.Var, tuple[q.Affine, ...]]
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        if _sums(proc, loop) and not any(_contracts(proc, loop, stmt) for stmt in loop.body):
+        if adds_beside(proc, loop) and not stripped(proc, proc.by_path.get(loop.path[:-1]), target):
             yield loop, {}
 
 
-def _contracts(proc: q.Proc, loop: q.For, stmt: q.Stmt) -> bool:
-    """Whether it is a product in which all operands are used again: blocks do more for these."""
-    return isinstance(stmt, q.Reduce) and used_again(stmt, [*loops_at(proc, loop.path)])
+def adds_beside(proc: q.Proc, loop: q.For) -> bool:
+    """Whether a loop adds up elements beside others of their array, and not in a product."""
+    return bool(_sums(proc, loop)) and not _contracts(proc, loop)
+
+
+def _contracts(proc: q.Proc, loop: q.For) -> bool:
+    """Whether one is a product in which all operands are used again: blocks do more for these."""
+    around = [*loops_at(proc, loop.path)]
+    return any(isinstance(stmt, q.Reduce) and used_again(stmt, around) for stmt in loop.body)
 
 
 def _sums(proc: q.Proc, loop: q.For) -> list[Element]:

@@ -28,7 +28,7 @@ from schedsearch.transforms.blocks.terms import moves
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, At, Proposal, Steps
 from schedsearch.transforms.operators.transposing import (
-    BLOCKS,
+    BLOCKWISE,
     LANES,
     STREAMED,
     STRIPS,
@@ -50,7 +50,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         lanes = _lanes(target.vector_bits // ELEMENT_BITS[copy.kind], copy.extents)
         if not has_squares(copy.kind, lanes):
             continue
-        yield loop, {"lanes": lanes, "walk": BLOCKS}
+        yield loop, {"lanes": lanes, "walk": BLOCKWISE}
         if copy.larger_than((target.cache_bytes[1:] or (0,))[0]):
             yield loop, {"lanes": lanes, "walk": STRIPS}
             if streams(copy.kind, lanes):

@@ -52,7 +52,8 @@ for i in seq(0, 64):                     for io in seq(0, 8):
         y[i] += A[i, j] * x[j]                                      A[8 * io:8 * io + 8, 0:n], x)
 ```
 
-The registers of all rows are added up at once in the end, which short rows need most.
+The registers of all rows are added up at once in the end, which short rows need most. Sums over
+columns in the same loop (`s[j] += w[i] * A[i, j]`) are loaded and stored once for all rows.
 
 With `aligned` a loop in one instruction begins with the iterations before a register that is
 aligned, as that of `vectorise`.
@@ -75,6 +76,8 @@ from schedsearch.core.text import show_access, show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.blocking import MOST_STREAMS, register_for
 from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.one_pass import sums_both_ways
+from schedsearch.transforms.blocks.reductions import gaps
 from schedsearch.transforms.blocks.skewing import may_be_long
 from schedsearch.transforms.blocks.terms import first_dim, moves
 from schedsearch.transforms.blocks.vectors import (
@@ -122,7 +125,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if target.fp is FloatingPoint.STRICT and any(stmt.type in FLOATS for stmt in shared):
             continue
         beside = _side_by_side(proc, loop, lanes, target)
-        if beside is not None and _is_short(loop, lanes):
+        if beside is not None and (_is_short(loop, lanes) or sums_both_ways(proc, loop)):
             yield loop, beside
             beside = None
         most = MAX_REGISTERS // 2 // len(shared)
@@ -172,8 +175,8 @@ def _side_by_side(
     room = 3 * target.vector_registers // 4 // len(_writes(loop))
     most = min(room, lanes, SIDE_BY_SIDE[0] if _is_short(loop, lanes) else MOST_STREAMS)
     number = next((n for n in SIDE_BY_SIDE if n <= most and _covers(rows, n)), 0)
-    possible = number and fuse(proc, replace(rows, hi=q.Affine(number)), lanes, True, together=True)
-    if not possible:
+    alone = replace(rows, hi=q.Affine(number), body=(loop,))
+    if not (number and fuse(proc, alone, lanes, True, together=True)):
         return None
     args: dict[str, ArgValue] = {"lanes": lanes, "tile_rows": number, "tail": "masked"}
     return {**args, "chains": 1, "at_once": True}
@@ -185,9 +188,13 @@ def _is_short(loop: q.For, lanes: int) -> bool:
 
 
 def _rows_of_all(proc: q.Proc, loop: q.For) -> q.For | None:
-    """The loop directly around, if all that the loop does is sums, of which every iteration of that
-    has its own."""
-    found = {_rows(proc, loop, s) if isinstance(s, q.Reduce) else None for s in _writes(loop)}
+    """The loop directly around, if each of its iterations has all sums of its own. Statements
+    beside the loop can have a loop of their own where rows and columns are summed in one pass."""
+    one_pass = sums_both_ways(proc, loop)
+    found = {
+        _rows(proc, loop, s, alone=not one_pass) if isinstance(s, q.Reduce) else None
+        for s in _shared(loop)
+    }
     return found.pop() if len(found) == 1 else None
 
 
@@ -248,10 +255,13 @@ def _has_parts(proc: q.Proc, loop: q.For) -> bool:
     return alone and len(_writes(loop)) == 1
 
 
-def _rows(proc: q.Proc, loop: q.For, reduce: q.Assign | q.Reduce) -> q.For | None:
-    """The loop directly around, if every iteration has its own sum and the loop does the same."""
+def _rows(
+    proc: q.Proc, loop: q.For, reduce: q.Assign | q.Reduce, alone: bool = True
+) -> q.For | None:
+    """The loop directly around, if every iteration has its own sum and the loop does the same.
+    `alone`: there is nothing else in it."""
     rows = proc.by_path.get(loop.path[:-1])
-    if not isinstance(rows, q.For) or len(rows.body) > 1 or rows.parallel:
+    if not isinstance(rows, q.For) or (alone and len(rows.body) > 1) or rows.parallel:
         return None
     if rows.lo != q.Affine(0) or rows.iter in q.expr_vars(loop.lo) | q.expr_vars(loop.hi):
         return None
@@ -325,7 +335,10 @@ def _rows_side_by_side(ast: q.Proc, loop: q.Stmt, shape: _Shape) -> Steps:
     if around is None or shape.tail != "masked" or shape.parts > 1:
         raise RewriteError("there are no rows with sums of their own around this loop")
     p = Cursors((yield None))
-    path = around.path
+    held = p.at(loop.path)
+    for gap, lifts in gaps((around,), loop.path):
+        yield from p.do("fission", After(gap), lifts)
+    path = p.path(held)[:-1]
     length, possible = loop.hi - loop.lo, trips(loop, ranges_at(ast, loop.path[:-1]))
     if possible[0] < 1:
         condition = f"{show_affine(length - length.const)} > {-length.const}"

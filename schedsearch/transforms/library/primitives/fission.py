@@ -33,7 +33,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             if isinstance(scope, q.For) and _handed_on(scope, position):
                 continue
             before, after = scope.body[position - 1 : position + 1]
-            cut_off = _local(scope.body[:position]) & q.used_vars(scope.body[position:])
+            cut_off = q.bound_in(scope.body[:position]) & q.used_vars(scope.body[position:])
             if not cut_off and not _alike(before, after):
                 for lifts in sorted({1, _depth(proc, scope)}):
                     yield before, {"lifts": lifts}
@@ -83,12 +83,6 @@ def _alike(before: q.Stmt, after: q.Stmt) -> bool:
         and before.buf == after.buf
         and all((a - b).is_const for a, b in zip(before.idx, after.idx, strict=True))
     )
-
-
-def _local(body: tuple[q.Stmt, ...]) -> set[q.Var]:
-    """Names bound directly in `body`: they must not be cut off from their uses."""
-    found = {stmt.buf for stmt in body if isinstance(stmt, q.Alloc)}
-    return found | {stmt.name for stmt in body if isinstance(stmt, q.WindowStmt)}
 
 
 def ops(path: q.Path, args: Args) -> tuple[Op, ...]:

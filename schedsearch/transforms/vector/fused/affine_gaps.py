@@ -30,8 +30,8 @@ from schedsearch.transforms.vector.fused.running_extremes import (
     by_extreme,
     in_place_of,
 )
-from schedsearch.transforms.vector.fused.scans import below, bits, either, may_overflow, turns
-from schedsearch.transforms.vector.fused.snippets import Snippet, after, function
+from schedsearch.transforms.vector.fused.scans import below, either, may_overflow, turns
+from schedsearch.transforms.vector.fused.snippets import Snippet, after, bits, function
 from schedsearch.transforms.vector.registers import set_name
 
 _MADE = -4
@@ -123,7 +123,7 @@ def gaps(kind: str, lanes: int, extreme: Extreme) -> Snippet:
     shift, shift_text = after(kind, lanes)
     sign = ">" if extreme == "max" else "<"
     numbers = ", ".join(map(str, range(lanes)))
-    body = list(bits(kind, lanes))
+    body = [bits(kind, lanes)]
     helpers = [either_text, shift_text]
     if kind in INTEGERS:
         one = f"r[l] = c; const int u = c + b, t = (a[l] {sign} c ? a[l] : c) + d;"

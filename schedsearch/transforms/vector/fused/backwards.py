@@ -49,18 +49,5 @@ def with_places(stmt: q.Stmt, place: Place) -> q.Stmt:
     """A statement with other indices."""
     if not isinstance(stmt, q.Assign | q.Reduce):
         return stmt
-    return replace(stmt, idx=place(stmt.buf, stmt.idx), rhs=_expr(stmt.rhs, place))
-
-
-def _expr(expr: q.Expr, place: Place) -> q.Expr:
-    match expr:
-        case q.Read():
-            return replace(expr, idx=place(expr.buf, expr.idx))
-        case q.USub():
-            return replace(expr, arg=_expr(expr.arg, place))
-        case q.BinOp():
-            return replace(expr, lhs=_expr(expr.lhs, place), rhs=_expr(expr.rhs, place))
-        case q.Extern():
-            return replace(expr, args=tuple(_expr(arg, place) for arg in expr.args))
-        case _:
-            return expr
+    value = q.with_reads(stmt.rhs, lambda read: replace(read, idx=place(read.buf, read.idx)))
+    return replace(stmt, idx=place(stmt.buf, stmt.idx), rhs=value)

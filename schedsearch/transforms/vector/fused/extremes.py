@@ -15,7 +15,13 @@ from collections.abc import Callable
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, FLOATS
 from schedsearch.core.functions import FUNCTIONS
-from schedsearch.transforms.vector.fused.snippets import Snippet, function, lane_loop, register
+from schedsearch.transforms.vector.fused.snippets import (
+    Snippet,
+    bits,
+    function,
+    lane_loop,
+    register,
+)
 from schedsearch.transforms.vector.registers import set_name
 
 _X86 = {64: ("_mm512", "__AVX512F__"), 32: ("_mm256", "__AVX2__"), 16: ("_mm", "__SSE4_1__")}
@@ -64,11 +70,10 @@ def _size_of(expr: q.Extern) -> q.Expr | None:
 
 def absolute(kind: str, lanes: int) -> Snippet:
     """`fabs(a)`: without its sign bit."""
-    vec, bits = set_name(kind, lanes), ELEMENT_TYPES[kind].bits
-    integer = "int" if bits == 32 else "long long"
+    vec, sign = set_name(kind, lanes), 1 << (ELEMENT_TYPES[kind].bits - 1)
     body = [
-        f"typedef {integer} bits __attribute__((vector_size({lanes * bits // 8})));",
-        f"return ({vec})((bits)a & {(1 << (bits - 1)) - 1:#x});",
+        bits(kind, lanes),
+        f"return ({vec})((bits)a & {sign - 1:#x});",
     ]
     return function(f"{vec}_absolute", vec, f"{vec} a", "\n    ".join(body))
 

@@ -75,6 +75,8 @@ class Function:
         for uid, op in enumerate(self.fused.operands if self.fused.backwards else ()):
             if op.moves:
                 lines.append(f"    x{uid} += n + {op.box[-1] - 2};")
+        for name, (kind, address) in self.c.first.items():
+            lines.append(f"    const {ELEMENT_TYPES[kind].c} {name} = *({address});")
         for name, (kind, _) in self.sums.items():
             kept = self.sum_registers(name)
             lines += [f"    {self.c.vec(kind)} {each} = {{0}};" for each in kept]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.reduction import reduction
@@ -37,18 +36,7 @@ def is_short(value: q.Expr) -> bool:
 
 def with_values(expr: q.Expr, values: Mapping[Place, q.Expr]) -> q.Expr:
     """An expression with what was computed in the place of what it is kept in."""
-    match expr:
-        case q.Read():
-            return values.get((expr.buf, expr.idx), expr)
-        case q.USub():
-            return replace(expr, arg=with_values(expr.arg, values))
-        case q.BinOp():
-            left, right = with_values(expr.lhs, values), with_values(expr.rhs, values)
-            return q.BinOp(expr.op, left, right, expr.type)
-        case q.Extern():
-            return replace(expr, args=tuple(with_values(arg, values) for arg in expr.args))
-        case _:
-            return expr
+    return q.with_reads(expr, lambda read: values.get((read.buf, read.idx), read))
 
 
 def mentions(idx: tuple[q.Affine, ...], along: q.Var) -> bool:

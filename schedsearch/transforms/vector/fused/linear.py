@@ -6,6 +6,8 @@ from collections.abc import Set
 from dataclasses import replace
 from operator import add, mul, sub, truediv
 
+import numpy as np
+
 from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
 from schedsearch.core.functions import FUNCTIONS
@@ -20,6 +22,10 @@ CHOICES = frozenset(name for name, function in FUNCTIONS.items() if function.cho
 LARGEST_POWER = 8
 """Products of factors; with larger ones, differences of large numbers round more than the loop as
 written."""
+
+SMALLEST_POWER = {"f32": -126, "f64": -1022}
+"""Exponents of the smallest normal numbers. Below them products of factors lose digits, or are 0
+where no result is: `1e-3f` to the power of 16, times `1e30f`, is `1e-18f`."""
 
 _LANES = 16
 """Of the largest registers."""
@@ -104,12 +110,34 @@ def number(expr: q.Expr) -> float | None:
             return None
 
 
-def known(factor: q.Expr | None, second: q.Expr | None) -> bool:
+def known(factor: q.Expr | None, second: q.Expr | None, kind: str) -> bool:
     """Whether the factors of the last value, and of that before it, are numbers whose powers do
-    not grow."""
+    not grow, and are normal numbers or 0."""
     if any(number(each) is None for each in (factor, second) if each):
         return False
-    return second is not None or factor is None or abs(number(factor) or 0.0) <= 1.0
+    first, last = (number(each) or 0.0 if each else 0.0 for each in (factor, second))
+    return (second is not None or abs(first) <= 1.0) and not _vanishes(first, last, kind)
+
+
+def _vanishes(first: float, second: float, kind: str) -> bool:
+    """Whether a value counts too little for normal numbers within a register, but more than 0: a
+    lag of an odd number alone may (`second` of 1e-3, `first` of 1e-20)."""
+    one, other = (np.longdouble(abs(each)) for each in (first, second))  # has powers of all f64
+    counts = [np.longdouble(1), one]
+    for _ in range(_LANES - 1):
+        counts.append(one * counts[-1] + other * counts[-2])
+    least = 2.0 ** SMALLEST_POWER[kind] if kind in SMALLEST_POWER else 0.0
+    return any(0 < each < least for each in (*counts[:-1], *(other * n for n in counts[:-2])))
+
+
+def smallest(kind: str, more: int = 0) -> str:
+    """C of the smallest normal number, times `2^more`."""
+    return f"0x1p{SMALLEST_POWER[kind] + more}{'f' if kind == 'f32' else ''}"
+
+
+def vanishing(value: str, kind: str) -> str:
+    """C: whether a number is no normal one, perhaps 0."""
+    return f"({value} < {smallest(kind)} && {value} > -{smallest(kind)})"
 
 
 def grows(factor: q.Expr, second: q.Expr | None) -> bool:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.functions import FUNCTIONS, LETTERS
-from schedsearch.transforms.vector.fused.snippets import INTEGER_OF, Snippet, function
+from schedsearch.transforms.vector.fused.snippets import INTEGER_OF, Snippet, bits, function
 from schedsearch.transforms.vector.registers import set_name
 
 
 def chosen(name: str, kind: str, lanes: int) -> Snippet:
     """A choice, by masks. Of a loop over lanes, gcc 12 makes -1 of `a == b ? 0 : 1`, and often no
     vectors; of lanes that come from shuffles it takes one by one."""
-    vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
+    vec = set_name(kind, lanes)
     body = [
-        f"typedef {INTEGER_OF[size]} bits __attribute__((vector_size({lanes * size})));",
+        bits(kind, lanes),
         f"const bits taken = (bits)(a {FUNCTIONS[name].chooses} b);",
         f"return ({vec})(((bits)c & taken) | ((bits)d & ~taken));",
     ]
@@ -31,10 +31,10 @@ _TESTS = {
 
 def some_lane(kind: str, lanes: int) -> Snippet:
     """Whether any bit of a register is set."""
-    vec, bits = set_name(kind, lanes), ELEMENT_TYPES[kind].bits
-    size, integer = lanes * bits // 8, INTEGER_OF[bits // 8]
+    vec, each = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
+    size, integer = lanes * each, INTEGER_OF[each]
     plain = [
-        f"typedef {integer} bits __attribute__((vector_size({size})));",
+        bits(kind, lanes),
         "const bits all = (bits)a;",
         f"{integer} found = 0;",
         f"for (int l = 0; l < {lanes}; l++) found |= all[l];",

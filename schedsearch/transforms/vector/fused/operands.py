@@ -54,7 +54,7 @@ def renamed_expr(expr: q.Expr, given: Mapping[q.Var, Given]) -> q.Expr:
 
 
 MAX_SPAN = 64
-"""ArrayAccesses to one array that are further apart do not make one window."""
+"""Accesses to one array that are further apart do not make one window."""
 
 Indices = tuple[q.Affine, ...]
 

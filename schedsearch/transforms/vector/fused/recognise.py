@@ -24,6 +24,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.vector.fused.backwards import mirrored
+from schedsearch.transforms.vector.fused.iterations import mentions
 from schedsearch.transforms.vector.fused.model import (
     COPY,
     Fused,
@@ -148,14 +149,18 @@ def statements(loop: q.For) -> tuple[list[Simple], list[q.Alloc]] | None:
 
 
 def _of_rows(fused: Fused) -> bool:
-    """Whether all that is written is sums, of which each row has its own."""
+    """Whether each row has sums of its own, and what else is written belongs to a lane: all of its
+    accesses are to one column, so that no row writes what another lane accesses."""
     written = [s for s in fused.body if isinstance(s, q.Assign | q.Reduce)]
     own = [s for s in written if s.buf.uid < len(fused.operands)]
-    return bool(own) and all(
-        isinstance(s, q.Reduce)
-        and not fused.operands[s.buf.uid].moves
-        and any(COPY in q.expr_vars(index) for index in s.idx)
-        for s in own
+    sums = [s for s in own if not fused.operands[s.buf.uid].moves]
+    kept = {s.buf: s.idx for s in own if fused.operands[s.buf.uid].moves}
+    places = [(s.buf, s.idx) for s in own] + [(r.buf, r.idx) for s in written for r in reads(s.rhs)]
+    return (
+        bool(sums)
+        and all(isinstance(s, q.Reduce) and mentions(s.idx, COPY) for s in sums)
+        and all(kept.get(buf, idx) == idx for buf, idx in places)
+        and not any(COPY in q.expr_vars(idx[-1]) for idx in kept.values())
     )
 
 

@@ -78,7 +78,7 @@ class Recurrence:
 
     @property
     def known(self) -> bool:
-        return known(self.factor, self.second)
+        return known(self.factor, self.second, self.stmt.type)
 
     @property
     def buffers(self) -> frozenset[q.Var]:

@@ -14,6 +14,9 @@ The powers of a `b` above 1 may be infinite where no result is, and differences 
 of results round more than they do. So the lanes are computed one after the other where the last
 power is above `LARGEST_POWER`, if factors are known in the call only or above 1; and where results
 of second order grow, be it with the square of their number (`b = 2`, `d = -1`).
+
+The powers of a small `b` may be 0 where no result is: `1e30f * 1e-3f` becomes `1e-18f` within a
+register. So are the lanes where the last power is no normal number.
 """
 
 from __future__ import annotations
@@ -23,10 +26,10 @@ from collections.abc import Iterator, Sequence
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.transforms.vector.fused.in_turn import in_turn, taken_in_turn
-from schedsearch.transforms.vector.fused.linear import LARGEST_POWER, ONE, ZERO
+from schedsearch.transforms.vector.fused.linear import LARGEST_POWER, ONE, ZERO, vanishing
 from schedsearch.transforms.vector.fused.model import LANE
 from schedsearch.transforms.vector.fused.recurrences import Recurrence
-from schedsearch.transforms.vector.fused.scans import Factors, Scan, below
+from schedsearch.transforms.vector.fused.scans import Factors, Scan, below, turns
 from schedsearch.transforms.vector.fused.snippets import Snippet, after, function
 from schedsearch.transforms.vector.fused.states import State
 from schedsearch.transforms.vector.fused.values import Value, Values
@@ -111,13 +114,15 @@ def factor_of(law: Recurrence | State, kind: str, values: Values, name: str = ""
 
 
 def linear(kind: str, lanes: int, known: bool) -> Snippet:
-    """`c = r[l] = a[l] + b * c` in every lane, one after the other. `known`: `b` is 1 at most."""
+    """`c = r[l] = a[l] + b * c` in every lane, one after the other. `known`: `b` is 1 at most, and
+    its powers are normal numbers, or 0."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     turn = in_turn("recurrence", kind, lanes, "r[l] = c = a[l] + b * c;", "a", "b")
     last = f"p[{lanes - 1}]"
     far = f"!({last} <= {LARGEST_POWER} && {last} >= -{LARGEST_POWER})"
+    far += f" || (b != 0 && {vanishing(last, kind)})"
     steps = []
-    for by in (1 << turn for turn in range(lanes.bit_length() - 1)):
+    for by in turns(lanes):
         steps.append(f"a += p[{by - 1}] * {below(vec, lanes, by)};")
     body = [
         f"{vec} p, r;",
@@ -137,18 +142,22 @@ def linear(kind: str, lanes: int, known: bool) -> Snippet:
 
 def second_order(kind: str, lanes: int, known: bool) -> Snippet:
     """`r[l] = a[l] + b * c + d * e` in every lane, one after the other, `c` being the result before
-    it and `e` the one before that. `known`: their influence does not grow."""
+    it and `e` the one before that. `known`: their influence neither grows, nor
+    vanishes within a register."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     one = f"const {element} t = a[l] + d * e + b * c; e = c, r[l] = c = t;"
     turn = in_turn("second_order", kind, lanes, one, "a", "bd", "ce")
     grows = "!(d >= -1 && b <= 1 - d && b >= d - 1 && (d > -1 || b * b < 4))"
+    lost = [vanishing(f"{each}[{lane}]", kind) for each in "qp" for lane in (lanes - 1, lanes - 2)]
+    apart = f"b != 0 && b * b < 0x1p-20f * (d < 0 ? -d : d) && {lost[0]}"  # lags of odd numbers
+    vanishes = f"d != 0 ? ({lost[0]} && {lost[1]}) || ({apart}) : b != 0 && {lost[2]}"
     last = [f"(a[{lane}] + q[{lane}] * *e) + p[{lane}] * *c" for lane in (lanes - 1, lanes - 2)]
     body = [
         f"{vec} p, q, r;",
-        *([] if known else taken_in_turn(grows, turn, "abdce")),
         "p[0] = b, p[1] = b * b + d, q[0] = d, q[1] = b * d;",
         f"for (int l = 2; l < {lanes}; l++)",
         "    p[l] = b * p[l - 1] + d * p[l - 2], q[l] = b * q[l - 1] + d * q[l - 2];",
+        *([] if known else taken_in_turn(f"{grows} || ({vanishes})", turn, "abdce")),
         f"{element} f = b, g = d, f2;",
         *_doubling(vec, lanes),
         "r = a + q * *e + p * *c;",
@@ -164,7 +173,7 @@ def second_order(kind: str, lanes: int, known: bool) -> Snippet:
 
 
 def _doubling(vec: str, lanes: int) -> Iterator[str]:
-    for by in (1 << turn for turn in range(lanes.bit_length() - 1)):
+    for by in turns(lanes):
         further = f" - g * {below(vec, lanes, 2 * by)}" if 2 * by < lanes else ""
         yield f"a += f * {below(vec, lanes, by)}{further};"
         if 2 * by < lanes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
@@ -23,39 +24,52 @@ _PART = 16
 
 
 def rows_written_out(fused: Fused) -> Fused:
-    """The instruction with the statements of every row, one row after the other."""
-    body = tuple(_of_row(stmt, row, fused) for row in range(fused.copies) for stmt in fused.body)
-    return replace(fused, copies=1, body=body)
+    """The instruction with the statements of every row, one row after the other. What all rows
+    write, such as sums over columns, is loaded before the first and stored after the last."""
+    kept = {column.buf: column for column in map(partial(_column, fused), fused.body) if column}
+    free = fused.copies * (len(fused.operands) + len(fused.body))
+    local = {buf: operand(free + number) for number, buf in enumerate(kept)}
+    before, after = list[q.Stmt](), list[q.Stmt]()
+    for buf, column in kept.items():
+        before.append(q.Alloc((), local[buf], column.type, (), "DRAM"))
+        before.append(q.Assign((), local[buf], (), column, column.type))
+        value = q.Read(local[buf], (), column.type)
+        after.append(q.Assign((), buf, column.idx, value, column.type))
+    rows = [_of_row(stmt, row, fused, local) for row in range(fused.copies) for stmt in fused.body]
+    return replace(fused, copies=1, body=(*before, *rows, *after))
 
 
-def _of_row(stmt: q.Stmt, row: int, fused: Fused) -> q.Stmt:
+def _column(fused: Fused, stmt: q.Stmt) -> q.Read | None:
+    """What a statement writes, if that is the same for all rows."""
+    if not isinstance(stmt, q.Assign | q.Reduce) or stmt.buf.uid >= len(fused.operands):
+        return None
+    of_row = any(COPY in q.expr_vars(index) for index in stmt.idx)
+    return None if of_row else q.Read(stmt.buf, stmt.idx, stmt.type)
+
+
+def _of_row(stmt: q.Stmt, row: int, fused: Fused, kept: Mapping[q.Var, q.Var]) -> q.Stmt:
     """A statement in a row; each row has scalars of its own."""
 
     def name(buf: q.Var) -> q.Var:
         own = buf.uid >= len(fused.operands)
-        return operand(buf.uid + row * (len(fused.operands) + len(fused.body))) if own else buf
+        named = operand(buf.uid + row * (len(fused.operands) + len(fused.body)))
+        return named if own else kept.get(buf, buf)
 
-    def place(idx: tuple[q.Affine, ...]) -> tuple[q.Affine, ...]:
+    def place(buf: q.Var, idx: tuple[q.Affine, ...]) -> tuple[q.Affine, ...]:
+        if buf in kept:
+            return ()
         steps = [index.coefficient(COPY) for index in idx]
         at = q.as_affine(COPY)
         return tuple(i - at.scaled(n) + row * n for i, n in zip(idx, steps, strict=True))
 
-    def value(expr: q.Expr) -> q.Expr:
-        match expr:
-            case q.Read():
-                return q.Read(name(expr.buf), place(expr.idx), expr.type)
-            case q.USub():
-                return replace(expr, arg=value(expr.arg))
-            case q.BinOp():
-                return replace(expr, lhs=value(expr.lhs), rhs=value(expr.rhs))
-            case q.Extern():
-                return replace(expr, args=tuple(map(value, expr.args)))
-            case _:
-                return expr
+    def of_row(read: q.Read) -> q.Read:
+        return q.Read(name(read.buf), place(read.buf, read.idx), read.type)
 
     match stmt:
         case q.Assign() | q.Reduce():
-            return replace(stmt, buf=name(stmt.buf), idx=place(stmt.idx), rhs=value(stmt.rhs))
+            at = place(stmt.buf, stmt.idx)
+            value = q.with_reads(stmt.rhs, of_row)
+            return replace(stmt, buf=name(stmt.buf), idx=at, rhs=value)
         case q.Alloc():
             return replace(stmt, buf=name(stmt.buf))
         case _:

@@ -8,7 +8,8 @@ maxima it is `max(a, y + p)`, and `max(max(a2, a1 + p2), y + (p2 + p1))`. With l
 
 Registers in which a product of factors is above `LARGEST_POWER` are computed lane by lane, as in
 `recurring.py`: products may be infinite, or of numbers whose differences are small, where no result
-is. So are integers that may overflow. Sums and products of integers are computed modulo `2^32`, so
+is. So are those in which a product that no factor makes 0 is too small for a normal number, and
+integers that may overflow. Sums and products of integers are computed modulo `2^32`, so
 that they are right wherever the results are.
 """
 
@@ -21,10 +22,15 @@ from typing import Literal
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.transforms.vector.fused.extremes import larger, smaller
 from schedsearch.transforms.vector.fused.in_turn import in_turn, taken_in_turn
-from schedsearch.transforms.vector.fused.linear import LARGEST_POWER
+from schedsearch.transforms.vector.fused.linear import (
+    LARGEST_POWER,
+    SMALLEST_POWER,
+    smallest,
+    vanishing,
+)
 from schedsearch.transforms.vector.fused.masks import some_lane
 from schedsearch.transforms.vector.fused.running_extremes import Extreme
-from schedsearch.transforms.vector.fused.snippets import Snippet, function
+from schedsearch.transforms.vector.fused.snippets import INTEGER_OF, Snippet, bits, function
 from schedsearch.transforms.vector.registers import set_name
 
 Factors = Literal["none", "same", "own"]
@@ -82,13 +88,14 @@ class Scan:
             needed.append(either(self.extreme)(*shape))
             needed += [either(OTHER[self.extreme])(*shape)] if self.limited else []
             turn = _extremes_in_turn(self)
-            body = [*bits(*shape), *_powers(self)]
+            body = [bits(*shape), *_powers(self)]
             body += [*_guard_of_sums(self, turn), *_extremes(self), *_ended(self)]
         else:
             turn = in_turn(self.name, *shape, "r[l] = c = a[l] + b[l] * c;", "ab")
             body = [*_sums(self, turn)]
         if self.guarded:
             needed.append(turn)
+            needed += [] if self.extreme else [_vanished(self)]
         first, *more = (f"{self.vec} {each}" for each in self.registers)
         params = [first, *(f"{element} {each}" for each in self.scalars), *more, f"{element} *c"]
         name = f"{self.vec}_{self.name}"
@@ -128,7 +135,7 @@ def _sums(scan: Scan, turn: Snippet) -> Iterator[str]:
         yield f"p[0] = ({number})b;"
         yield f"for (int l = 1; l < {lanes}; l++) p[l] = p[l - 1] * ({number})b;"
     if scan.guarded:
-        yield from bits(scan.kind, lanes)
+        yield bits(scan.kind, lanes)
         far = f"(bits)(p * p > {LARGEST_POWER**2}.0{'f' if scan.kind == 'f32' else ''})"
         yield f"bits far = {far};"
     for by in turns(lanes):
@@ -140,15 +147,59 @@ def _sums(scan: Scan, turn: Snippet) -> Iterator[str]:
         else:
             yield f"s += p * {lower};"
             yield f"p *= {below('number', lanes, by, 'p', 'one')};"
-            if scan.guarded:
+            if scan.guarded and 2 * by < lanes:
                 yield f"far |= {far};"
     if scan.guarded:
         some = some_lane(scan.kind, lanes)[0]
-        yield from taken_in_turn(f"{some}(({vec})far)", turn, "abc")
+        yield from _outside(scan)
+        lost = f"{some}(({vec})(far | {far})) || {some}({_vanished(scan)[0]}(b))"
+        yield from taken_in_turn(f"{some}(({vec})out) && ({lost})", turn, "abc")
     last = lanes - 1
     product = "before" if scan.factors == "none" else f"p[{last}] * before"
     yield f"*c = ({element.c})(s[{last}] + {product});"
     yield f"return ({vec})(s + {'before' if scan.factors == 'none' else 'p * before'});"
+
+
+_STEPS = 12
+"""A product that is no normal number is smaller than `2^_STEPS` times these in the end: in each of
+four steps at most it becomes `LARGEST_POWER` times as large."""
+
+_DIGITS = {"f32": 23, "f64": 52}
+"""Bits below the exponent."""
+
+
+def _outside(scan: Scan) -> Iterator[str]:
+    """`out`: lanes with a product that is large, or small in the end, by its exponent."""
+    natural = f"unsigned {INTEGER_OF[ELEMENT_TYPES[scan.kind].bits // 8]}"
+    size = scan.lanes * ELEMENT_TYPES[scan.kind].bits // 8
+    one = f"(({natural})1 << {_DIGITS[scan.kind] + 1})"  # there is no sign
+    least = 1 + _STEPS
+    span = LARGEST_POWER.bit_length() - 1 - SMALLEST_POWER[scan.kind] - _STEPS
+    yield f"typedef {natural} naturals __attribute__((vector_size({size})));"
+    yield "const naturals magnitude = (naturals)p << 1;"
+    yield f"const bits out = far | (bits)(magnitude - {least} * {one} > {span} * {one});"
+
+
+def _vanished(scan: Scan) -> Snippet:
+    """Lanes in which a product of a sum of floats is no normal number, though no factor is 0. None
+    if all factors are 0, or so large that as many as there are lanes make one."""
+    vec, lanes, least = scan.vec, scan.lanes, smallest(scan.kind)
+    most = -SMALLEST_POWER[scan.kind]
+    root = smallest(scan.kind, most - most // lanes)
+    vanished = f"(bits)(p < {least}) & (bits)(p > -{least}) & ~zero"
+    body = [
+        bits(scan.kind, lanes),
+        f"bits zero = (bits)(b == 0), small = (bits)(b < {root}) & (bits)(b > -{root}) & ~zero;",
+        f"if (!{some_lane(scan.kind, lanes)[0]}(({vec})small)) return ({vec})small;",
+        f"{vec} p = b, one = ({vec}){{0}} + 1;",
+        f"bits vanished = {vanished};",
+    ]
+    for by in turns(lanes):
+        body.append(f"p *= {below(vec, lanes, by, 'p', 'one')};")
+        body.append(f"zero |= {below('bits', lanes, by, 'zero')};")
+        body.append(f"vanished |= {vanished};")
+    body.append(f"return ({vec})vanished;")
+    return function(f"{vec}_vanished", vec, f"{vec} b", "\n    ".join(body))
 
 
 def either(extreme: Extreme) -> Callable[[str, int], Snippet]:
@@ -237,7 +288,9 @@ def _guard_of_sums(scan: Scan, turn: Snippet) -> Iterator[str]:
     if not scan.guarded:
         return
     if scan.scaled:
-        far = f"!(k >= 0 && w[{scan.lanes - 1}] <= {LARGEST_POWER})"
+        last = f"w[{scan.lanes - 1}]"
+        far = f"!(k >= 0 && {last} <= {LARGEST_POWER})"
+        far += "" if scan.kind in INTEGERS else f" || (k != 0 && {vanishing(last, scan.kind)})"
         yield from taken_in_turn(far, turn, f"{scan.registers}{scan.scalars}c")
         return
     own, some = scan.factors == "own", some_lane(scan.kind, scan.lanes)[0]
@@ -265,9 +318,3 @@ def _extremes_in_turn(scan: Scan) -> Snippet:
 def may_overflow(name: str, either: str) -> str:
     """Whether sums with it may overflow."""
     return f"{name} > {LARGEST_WHOLE} {either} {name} < -{LARGEST_WHOLE}"
-
-
-def bits(kind: str, lanes: int) -> Iterator[str]:
-    integer = "int" if ELEMENT_TYPES[kind].bits == 32 else "long long"
-    size = lanes * ELEMENT_TYPES[kind].bits // 8
-    yield f"typedef {integer} bits __attribute__((vector_size({size})));"

@@ -21,6 +21,12 @@ INTEGER_OF = {1: "signed char", 2: "short", 4: "int", 8: "long long"}
 """Integers of so many bytes; a register has at most 64 lanes."""
 
 
+def bits(kind: str, lanes: int) -> str:
+    """The type `bits`: the register as integers of the same size."""
+    size = ELEMENT_TYPES[kind].bits // 8
+    return f"typedef {INTEGER_OF[size]} bits __attribute__((vector_size({lanes * size})));"
+
+
 _HALVES = {
     4: (
         "__F16C__",
@@ -161,7 +167,7 @@ def _kept(name: str, kind: str, lanes: int, params: str, value: str) -> Snippet:
     vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
     numbers = ", ".join(map(str, range(lanes)))
     body = [
-        f"typedef {INTEGER_OF[size]} bits __attribute__((vector_size({lanes * size})));",
+        bits(kind, lanes),
         f"const bits kept = (bits){{{numbers}}} < (bits){{0}} + ({INTEGER_OF[size]})n;",
         f"return ({vec})({value});",
     ]

@@ -18,7 +18,7 @@ a scalar.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,7 @@ from schedsearch.transforms.vector.fused.affine_gaps import Gap, gap, gap_of_two
 from schedsearch.transforms.vector.fused.iterations import becomes
 from schedsearch.transforms.vector.fused.linear import (
     LARGEST_POWER,
+    SMALLEST_POWER,
     grows,
     known,
     number,
@@ -90,7 +91,7 @@ class State:
 
     @property
     def known(self) -> bool:
-        return known(self.factor, self.second)
+        return known(self.factor, self.second, self.read.type)
 
     @property
     def places(self) -> tuple[q.Read, ...]:
@@ -112,8 +113,10 @@ class System:
 
     @property
     def known(self) -> bool:
-        """Whether its factors are numbers, whose powers do not grow."""
-        return all(number(each) is not None for row in self.matrix for each in row if each)
+        """Whether its factors are numbers, whose powers do not grow, nor vanish in a register."""
+        powers = _powers(self.matrix, abs)
+        least = 2.0 ** SMALLEST_POWER[self.read.type]
+        return powers is not None and not ((powers > 0) & (powers < least)).any()
 
 
 @dataclass(frozen=True)
@@ -268,15 +271,23 @@ def _system(left: Mapping[q.Read, q.Expr], changing: frozenset[q.Var]) -> System
 
 def _powers_grow(matrix: Sequence[Sequence[q.Expr | None]]) -> bool:
     """Whether it is known that elements of the matrix's powers do."""
+    powers = _powers(matrix)
+    return powers is not None and not np.abs(powers).max() <= LARGEST_POWER
+
+
+def _powers(
+    matrix: Sequence[Sequence[q.Expr | None]], of: Callable[[np.ndarray], np.ndarray] = np.asarray
+) -> np.ndarray | None:
+    """The first 16 powers of a matrix of numbers, or of their sizes, in which nothing cancels. In a
+    type that has the powers of all f64."""
     numbers = [[0.0 if each is None else number(each) for each in row] for row in matrix]
     if any(each is None for row in numbers for each in row):
-        return False
-    first = power = np.array(numbers, float)
-    for _ in range(16):
-        if not np.abs(power).max() <= LARGEST_POWER:
-            return True
-        power = first @ power
-    return False
+        return None
+    powers = [of(np.array(numbers, np.longdouble))]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(15):
+            powers.append(powers[0] @ powers[-1])
+    return np.array(powers)
 
 
 def _needed(read: q.Read, left: Mapping[q.Read, q.Expr]) -> frozenset[q.Read]:

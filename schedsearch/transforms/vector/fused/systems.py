@@ -4,7 +4,8 @@ An iteration makes `M c + a` of the states `c`. In a register each lane adds `M`
 lane below, then `M^2` times what is two below, and so on; then powers of `M` times the states
 before the register. The lanes of `p` are the powers, from `M` on.
 
-Powers of some `M` grow: there all iterations are done one after the other, as in `recurring.py`.
+Powers of some `M` grow, those of others are too small for normal numbers: there all iterations are
+done one after the other, as in `recurring.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.transforms.vector.fused.linear import LARGEST_POWER
+from schedsearch.transforms.vector.fused.linear import LARGEST_POWER, smallest
 from schedsearch.transforms.vector.fused.scans import below, turns
 from schedsearch.transforms.vector.fused.snippets import after
 from schedsearch.transforms.vector.fused.states import System
@@ -35,8 +36,8 @@ def powers(system: System, values: Values) -> Iterator[str]:
     yield f"for (int i = 1; i < {lanes}; i++) {{"
     for name in names:
         for other in names:
-            terms = [f"b{name}_{each} * p{each}_{other}[i - 1]" for each in names]
-            yield f"    p{name}_{other}[i] = {' + '.join(terms)};"
+            terms = _product(name, names, "b{}", f"p{{}}_{other}[i - 1]")
+            yield f"    p{name}_{other}[i] = {terms};"
     yield "}"
     if system.known:
         return
@@ -45,6 +46,19 @@ def powers(system: System, values: Values) -> Iterator[str]:
     yield f"for (int i = 0; i < {lanes}; i++) {{"
     for pair in pairs:
         yield f"    {grown} |= !(p{pair}[i] <= {LARGEST_POWER} && p{pair}[i] >= -{LARGEST_POWER});"
+    yield "}"
+    # What a state counts after a register, without what cancels, in a type in which it is not lost.
+    for pair in pairs:
+        yield f"const long double m{pair} = b{pair} < 0 ? -b{pair} : b{pair};"
+        yield f"long double w{pair} = m{pair};"
+    yield f"for (int i = 1; i < {lanes}; i++) {{"
+    for name in names:
+        for other in names:
+            terms = _product(name, names, "m{}", f"w{{}}_{other}")
+            yield f"    const long double v{name}_{other} = {terms};"
+    yield from (f"    w{pair} = v{pair};" for pair in pairs)
+    for pair in pairs:
+        yield f"    {grown} |= w{pair} != 0 && w{pair} < {smallest(kind)};"
     yield "}"
 
 
@@ -59,9 +73,9 @@ def system_registers(system: System, values: Values) -> Iterator[str]:
     if system.known:
         yield from _in_parallel(vec, lanes, names)
     else:
-        yield f"if (grown{names[0]}) {{"
+        yield from (f"if (grown{names[0]})", "{")  # data decide: no block that must be run
         yield from (f"    {line}" for line in _in_turn(element, lanes, names))
-        yield "} else {"
+        yield from ("} else", "{")
         yield from (f"    {line}" for line in _in_parallel(vec, lanes, names))
         yield "}"
     for name in names:
@@ -71,7 +85,7 @@ def system_registers(system: System, values: Values) -> Iterator[str]:
 
 
 def _in_turn(element: str, lanes: int, names: Sequence[str]) -> Iterator[str]:
-    yield f"for (int i = 0; i < {lanes}; i++) {{"
+    yield from (f"for (int i = 0; i < {lanes}; i++)", "{")
     for name in names:
         terms = _product(name, names, "b{}", "c{}")
         yield f"    const {element} t{name} = next{name}[i] + {terms};"

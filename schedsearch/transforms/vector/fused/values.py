@@ -25,7 +25,9 @@ class Values:
     """The values that a function of one instruction computes, and the helpers it turns out to need.
     `masked`: there may be fewer iterations than lanes; `chain`: of several, that of a minimum or
     maximum; `past`: registers of what iterations before left in arrays. `scans`: scalars are spread
-    and choices made in ways that gcc makes single instructions of."""
+    and choices made in ways that gcc makes single instructions of. `first`: names and C of what the
+    lanes share and rows have loaded before all iterations: as far as compilers know, their stores
+    could change it."""
 
     fused: Fused
     needed: dict[str, str] = field(default_factory=dict)
@@ -33,6 +35,7 @@ class Values:
     chain: int = 0
     past: dict[q.Read, str] = field(default_factory=dict)
     scans: bool = False
+    first: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def count(self) -> str:
@@ -127,7 +130,12 @@ class Values:
             return self.member(read.buf, read.idx), kind, True
         address = self.address(read.buf, read.idx)
         if LANE not in q.expr_vars(read.idx[-1]):
-            return f"(*({address}))", kind, False
+            stores = any(op.written and op.moves for op in self.fused.operands)
+            if not (self.fused.together and stores):
+                return f"(*({address}))", kind, False
+            name = f"x{self.shared(read.buf, read.idx)}_first"
+            self.first[name] = (kind, address)
+            return name, kind, False
         if self.fused.backwards:
             helper = reverse.partial_load if self.masked else reverse.load
             count = f", {self.count}" * self.masked

@@ -1,1 +1,0 @@
-"""What searches learn from earlier ones, of other kernels."""
