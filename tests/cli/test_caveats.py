@@ -31,8 +31,10 @@ def test_static_memory_is_marked_everywhere(run: Run, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     said = "not re-entrant: it keeps t"
     assert "not re-entrant" in run("best").out
-    first, *_ = rows = json.loads(run("best", "--json").out)
+    rows = json.loads(run("best", "--json").out)
     assert all(row["caveats"][0].startswith(said) for row in rows)
+    # A lucky measurement may put the procedure as written first, and that is not pinned.
+    first = next(row for row in rows if row["trace"])
     assert said in run("show", str(first["id"])).out
     assert json.loads(run("show", str(first["id"]), "--json").out)["caveats"][0].startswith(said)
     exported = run("export", str(first["id"]), "--out", "kept")
