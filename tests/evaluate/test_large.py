@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -187,7 +188,9 @@ def test_sanitizers_wait_for_large_cases_just_so_long(
 
     monkeypatch.setattr(Inspector, "_called", on_a_slow_machine)
     memory, all_run = (str(each) for each in inspector.inspect(kernel))
-    assert "behaviour: passed (but not with n=200: still running" in memory
+    # It is ended by its own alarm, or from outside: both after a second.
+    ended = "(still running|time limit exceeded)"
+    assert re.search(rf"behaviour: passed \(but not with n=200: {ended}", memory)
     assert all_run.startswith(f"all code is run: {coverage}")
 
 

@@ -86,6 +86,10 @@ def test_an_instruction_costs_what_its_body_does() -> None:
         assert abs(gain) < 0.5, rewrite
 
 
+def test_instructions_may_be_given_nothing_but_scalars() -> None:
+    assert len(list(gains(ESTIMATES["doubled"], "vectorise_recurrence"))) > 1
+
+
 AVX512 = replace(TARGET, vector_bits=512)
 
 

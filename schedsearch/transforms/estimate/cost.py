@@ -135,7 +135,7 @@ class _Walk:
         """How many registers an instruction for any number of elements takes, one at least."""
         given = (call.args[n] for n in instruction(call.proc).counts)
         counts = [self.scene.value(size) for size in given if isinstance(size, q.Affine)]
-        kind = next(arg.type for arg in call.proc.args if arg.shape is not None)
+        kind = next(arg.type for arg in call.proc.args if arg.type in ELEMENT_BITS)
         lanes = max(self.target.vector_bits // ELEMENT_BITS[kind], 1)
         return max(prod(counts) / lanes, 1.0)
 

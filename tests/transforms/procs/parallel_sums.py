@@ -93,6 +93,20 @@ def no_other_of_its_name(n: size, r: f32[1], x: f32[n]):
 
 
 @proc
+def no_sums_so_far(n: size, r: f32[1], t: f32[1], x: f32[n]):
+    for i in seq(0, n):
+        r[0] += x[i]
+        t[0] += r[0]
+
+
+@proc
+def no_sums_of_another_shape(n: size, r: f32[1, 1], t: f32[1], x: f32[n]):
+    for i in seq(0, n):
+        r[0, 0] += x[i]
+        t[0] += r[0, 0]
+
+
+@proc
 def no_rows(n: size, r: f32[n], x: f32[n]):
     for i in seq(0, n):
         r[i] += x[i]

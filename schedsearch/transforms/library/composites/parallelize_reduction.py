@@ -118,7 +118,7 @@ def _places(loop: q.For, buf: q.Var) -> set[tuple[q.Affine, ...]]:
         used = [(other, idx, writes) for other, idx, writes in touched(stmt) if other == buf]
         if not used:
             continue
-        if not isinstance(stmt, q.Reduce) or len(used) > 1:
+        if not isinstance(stmt, q.Reduce) or stmt.buf != buf or len(used) > 1:
             return set()
         found.add(stmt.idx)
     moved = any(loop.iter in q.expr_vars(index) for idx in found for index in idx)
