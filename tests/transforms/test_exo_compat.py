@@ -812,3 +812,14 @@ def test_43_divisions_of_large_indices(tmp_path: Path) -> None:
     assert narrow != code.source
     (tmp_path / "narrow").mkdir()
     assert not right(replace(code, source=narrow), procedure, tmp_path / "narrow", **sizes)
+
+
+def test_44_loops_that_fission_made_have_one_variable(tmp_path: Path) -> None:
+    procedure = PROCEDURES["one_variable"]
+    parts = scheduling.fission(procedure, cursor_at(procedure, (0, 0)).after())
+    assert run_op(parts, Op("fuse", (At((0,)), At((1,)))))
+    turned = scheduling.reorder_loops(parts, cursor_at(parts, (1,)))
+    wrong = scheduling.fuse(turned, cursor_at(turned, (0,)), cursor_at(turned, (1,)))
+    assert not right(generate_c(wrong), procedure, tmp_path, n=7)
+    with pytest.raises(RewriteError, match="they have one variable"):
+        run_op(turned, Op("fuse", (At((0,)), At((1,)))))

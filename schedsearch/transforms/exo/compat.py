@@ -108,6 +108,9 @@ that fails once Exo no longer needs it:
    before the statement do not hold                      -> refused by `unsound`.
 43. Divisions of what may be negative are of `int`, which
    wraps where indices do not (`(2 * n - m) / 8`, from 2^31)  -> `_FLOOR_DIV` is of their type.
+44. `fission` leaves one variable to both loops. If one is
+   inside of what `fuse` joins with the other, its indices
+   become those of the other                             -> refused by `unsound`.
 """
 
 from __future__ import annotations

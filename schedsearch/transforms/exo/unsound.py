@@ -26,7 +26,7 @@ from schedsearch.analysis.walkers import next_path, rest_of_block
 from schedsearch.analysis.windows import aliased
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS
-from schedsearch.transforms.exo.mirror import blocks, mirror
+from schedsearch.transforms.exo.mirror import blocks, mirror, statements
 from schedsearch.transforms.exo.modulo import drops_modulo
 
 ORDER_KEPT = {"inline", "inline_window", "set_memory", "simplify", "delete_pass", "specialize"}
@@ -67,6 +67,8 @@ def unsound(
         return f"Exo would leave the loop's variable in the shape of {name} as it was"
     if operator == "fuse" and _begin_apart(mirror(procedure), path):
         return "Exo does not see that the loops begin at different values"
+    if operator == "fuse" and _captures(procedure._loopir_proc, path):
+        return "Exo would take a loop in the second for the first: they have one variable"
     if operator == "join_loops" and not goes_on(mirror(procedure), path):
         return "Exo does not see that the loops do different things"
     if operator == "left_reassociate_expr" and not _floats(mirror(procedure), path):
@@ -107,20 +109,26 @@ def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str 
 
 
 def _after_condition(proc: Any, path: q.Path) -> bool:
-    """Whether an `if` comes before the statement at `path`, in its block or in one around it. The
-    query AST of a procedure of many nests would take longer than the operator."""
+    """Whether an `if` comes before the statement at `path`, in its block or in one around it."""
+    return any(isinstance(each, LoopIR.If) for block, at in _way(proc, path) for each in block[:at])
+
+
+def _way(proc: Any, path: q.Path) -> list[tuple[Any, int]]:
+    """Exo's blocks around the statement at `path`, outermost first, each with the place in it;
+    none if there is no such statement. The query AST of a procedure of many nests would take
+    longer than an operator."""
+    found: list[tuple[Any, int]] = []
     around, block = proc, proc.body
     for part in path:
         if isinstance(part, str):
             block = around.orelse
             continue
         if part >= len(block):
-            return False  # there is no such statement
-        if any(isinstance(each, LoopIR.If) for each in block[:part]):
-            return True
+            return []
+        found.append((block, part))
         around = block[part]
         block = getattr(around, "body", [])
-    return False
+    return found
 
 
 def _floats(proc: q.Proc, path: q.Path) -> bool:
@@ -200,6 +208,16 @@ def _begin_apart(proc: q.Proc, path: q.Path) -> bool:
     """Whether the loop at `path` and the next statement, a loop, may begin at different values."""
     first, second = proc.by_path[path], proc.by_path.get(next_path(path))
     return isinstance(first, q.For) and isinstance(second, q.For) and first.lo != second.lo
+
+
+def _captures(proc: Any, path: q.Path) -> bool:
+    """Whether the statement after the loop at `path` binds that loop's variable. `fission` and
+    others leave one variable to two loops."""
+    block, at = _way(proc, path)[-1]
+    if not isinstance(block[at], LoopIR.For) or len(block) == at + 1:
+        return False
+    inside = (each for body in blocks(block[at + 1]) for each in statements(body))
+    return any(isinstance(each, LoopIR.For) and each.iter == block[at].iter for each in inside)
 
 
 def goes_on(proc: q.Proc, path: q.Path) -> bool:

@@ -909,3 +909,11 @@ def scaled_by_a_temporary(n: size, x: f32[n], y: f32[9], c: f32[n]):
         for i in seq(0, n):
             for j in seq(i, n):
                 x[k] += b[k] * y[0]
+
+
+@proc
+def one_variable(n: size, x: f32[n], y: f32[n, n], z: f32[n]):
+    for i in seq(0, n):
+        x[i] = 1.0
+        for k in seq(0, n):
+            y[k, i] += z[k]
