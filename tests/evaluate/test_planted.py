@@ -24,6 +24,7 @@ from exo.stdlib.scheduling import (
     parallelize_loop,
     remove_loop,
     rename,
+    reorder_loops,
     reorder_stmts,
     replace,
     simplify,
@@ -153,6 +154,11 @@ def test_mistakes_of_front_end_and_code_generator(
         prepare(proc, procs.generate(procedure), bind(proc, {}), builder, tmp_path)
 
 
+def fused_with_an_inner_loop(p: Any) -> Any:
+    p = reorder_loops(fission(p, p.find("x[_] = _").after()), "i k")
+    return fuse(p, p.body()[0], p.body()[1])
+
+
 OPERATORS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "simplify drops a remainder": (compat.dropped_modulo, simplify),
     "remove_loop of a loop that may not run": (
@@ -216,6 +222,7 @@ OPERATORS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
         compat.scaled_by_branch,
         lambda p: lift_reduce_constant(p, p.body()[0].expand(0, 1)),
     ),
+    "fuse of loops that have one variable": (compat.one_variable, fused_with_an_inner_loop),
     "parallelize_loop of a sum": (procs.sums, lambda p: parallelize_loop(p, "j")),
     "lift_alloc out of a parallel loop": (
         compat.scratch_of_each,
