@@ -23,6 +23,7 @@ from schedsearch.search.warmstart.counterpart import Counterpart
 from schedsearch.transforms.exo.fixed_sizes import specialize_lines
 from schedsearch.transforms.export import schedule_lines
 
+_MOST_FAULTS = 3
 _NOT_WRITTEN = (
     "No files are written, as no schedule is faster for certain. "
     "`schedsearch export ID` writes one all the same."
@@ -153,6 +154,8 @@ def report(
         if reached < target_speedup:
             console.print("It was reached while searching, but not when measured again.")
     console.print(f"candidates: {fmt.outcomes(progress.outcomes)}")
+    for fault in progress.faults[:_MOST_FAULTS]:
+        console.print(f"{fault}; please report it", style="yellow", markup=False, soft_wrap=True)
     if written.limited:
         console.print(written.limited, markup=False, soft_wrap=not console.is_terminal)
     if result.stop is not Stop.EXHAUSTED:
@@ -221,6 +224,7 @@ def as_json(result: Result, written: Written) -> dict[str, Any]:
             outcome.value if outcome else "not_measured": count
             for outcome, count in result.progress.outcomes.items()
         },
+        "faults": list(result.progress.faults),
         "curve": [list(point) for point in result.progress.curve],
         "best": found,
         "files": [str(path) for path in written.paths],

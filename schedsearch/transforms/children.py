@@ -40,22 +40,24 @@ class Child:
 @dataclass(frozen=True)
 class Expansion:
     """The children of a trace in the order they were made; `stage_s` maps stages to seconds.
-    `left` proposals were not carried out."""
+    `left` proposals were not carried out. `faults` are mistakes of transforms, in words."""
 
     trace: Trace
     children: tuple[Child, ...]
     stage_s: tuple[tuple[str, float], ...]
     left: int = 0
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Replay:
     """A trace followed step by step from `start`, a prefix that replayed: what every
-    further step made, up to the first that failed."""
+    further step made, up to the first that failed; and mistakes of transforms, in words."""
 
     start: Trace
     steps: tuple[Child, ...]
     stage_s: tuple[tuple[str, float], ...]
+    faults: tuple[str, ...] = ()
 
 
 def merge(parts: Sequence[Expansion]) -> Expansion:
@@ -67,4 +69,5 @@ def merge(parts: Sequence[Expansion]) -> Expansion:
     for part in parts:
         seconds.update(dict(part.stage_s))
     left = sum(part.left for part in parts)
-    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()), left)
+    faults = tuple(fault for part in parts for fault in part.faults)
+    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()), left, faults)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import takewhile
 from math import inf
+from pathlib import Path
 
-from schedsearch.core.errors import CodegenError, RewriteError
+from schedsearch.core.errors import CodegenError, RewriteError, UserError
 from schedsearch.core.records import Keys, Outcome, Target
 from schedsearch.core.trace import AS_WRITTEN, Rewrite, Trace
 from schedsearch.transforms.children import Child, Expansion, Made, Replay
@@ -55,6 +57,7 @@ class Expander:
         self.seen: set[str] = set()
         self.promises = Promises()
         self.if_cheaper = {each.name for each in transforms if each.if_cheaper}
+        self.faults: list[str] = []
 
     def expand(
         self,
@@ -74,7 +77,7 @@ class Expander:
         clock = _Stages()
         state = self.replayer.state(trace)
         clock.lap("replay")
-        rewrites = list(propose(state.ast, self._target(state), self.transforms))[part::parts]
+        rewrites = list(self._proposed(state, self.transforms))[part::parts]
         known = set(made)
         rewrites = [rewrite for rewrite in rewrites if rewrite not in known]
         if patience_s < inf:
@@ -92,7 +95,7 @@ class Expander:
             children.append(self._child(state, trace, rewrite, before, clock))
             self.promises.learn(children[-1])
         left = len(rewrites) - len(children)
-        return Expansion(trace, tuple(children), clock.result(), left)
+        return Expansion(trace, tuple(children), clock.result(), left, self._told())
 
     def follow(self, trace: Trace, known: int) -> Replay:
         """The steps of `trace` after the first `known`, each as a child of the one before. A
@@ -171,7 +174,7 @@ class Expander:
         for place in sorted({each.normal_form for each in self.transforms}):
             if place >= least:
                 alphabet = [each for each in self.transforms if each.normal_form == place]
-                yield from propose(state.ast, self._target(state), alphabet)
+                yield from self._proposed(state, alphabet)
 
     def _replayed(self, start: Trace, steps: list[Child], clock: _Stages) -> Replay:
         """With what building the end needs: what is between is built later, if at all."""
@@ -180,7 +183,7 @@ class Expander:
             made = self._make(done, self.replayer.state(done))
             clock.lap("codegen")
             steps[-1] = replace(steps[-1], made=made)
-        return Replay(start, tuple(steps), clock.result())
+        return Replay(start, tuple(steps), clock.result(), self._told())
 
     def adapt(self, trace: Trace) -> Replay:
         """The steps of `trace`, a schedule of another procedure, as far as they find a place
@@ -193,7 +196,7 @@ class Expander:
                 if child.outcome is None:
                     steps.append(child)
                     done = done.then(child.rewrite)
-        return Replay(Trace(), tuple(steps), clock.result())
+        return Replay(Trace(), tuple(steps), clock.result(), self._told())
 
     def _tried(self, trace: Trace, wanted: Rewrite, clock: _Stages, exact: bool) -> Iterator[Child]:
         """Children of `trace` by `wanted` itself (if `exact`) and by what is most like it, up
@@ -216,9 +219,24 @@ class Expander:
         if exact:
             yield wanted
         alphabet = [each for each in self.transforms if each.name == wanted.transform]
-        proposals = list(propose(state.ast, self._target(state), alphabet))
+        proposals = list(self._proposed(state, alphabet))
         clock.lap("propose")
         yield from (other for other in similar(wanted, proposals) if not exact or other != wanted)
+
+    def _proposed(self, state: State, alphabet: Sequence[Transform]) -> Iterator[Rewrite]:
+        """A transform that fails costs no other one its rewrites."""
+        for transform in alphabet:
+            try:
+                yield from propose(state.ast, self._target(state), [transform])
+            except UserError:
+                raise
+            except Exception as error:
+                self.faults.append(_fault(transform.name, error))
+
+    def _told(self) -> tuple[str, ...]:
+        """Mistakes since the last time, each once."""
+        faults, self.faults = tuple(dict.fromkeys(self.faults)), []
+        return faults
 
     def _child(
         self,
@@ -231,7 +249,26 @@ class Expander:
         until: float = inf,
     ) -> Child:
         """`before` is the logarithm of the parent's estimated cost. `make` its C, if it is slow.
-        A rewrite that is not done by then (`time.perf_counter`) counts as illegal."""
+        A rewrite that is not done by then (`time.perf_counter`) counts as illegal, and one whose
+        transform makes a mistake."""
+        try:
+            return self._carried_out(state, trace, rewrite, before, clock, make, until)
+        except UserError:
+            raise
+        except Exception as error:
+            self.faults.append(_fault(rewrite.transform, error))
+            return Child(rewrite, outcome=Outcome.ILLEGAL, message=self.faults[-1])
+
+    def _carried_out(
+        self,
+        state: State,
+        trace: Trace,
+        rewrite: Rewrite,
+        before: float,
+        clock: _Stages,
+        make: bool,
+        until: float,
+    ) -> Child:
         procedure, began = state.procedure, time.perf_counter()
         try:
             for _, made in carry_out(state.procedure, state.ast, rewrite, self.target.fp):
@@ -276,6 +313,13 @@ class Expander:
         """The target with the build options of a state: most have the default ones."""
         same = state.build == self.target.build
         return self.target if same else replace(self.target, build=state.build)
+
+
+def _fault(transform: str, error: Exception) -> str:
+    """`error`, a mistake of a transform, with the line that raised it."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    kind, place = type(error).__name__, f"{Path(last.filename).name}:{last.lineno}"
+    return f"a mistake in `{transform}`: {kind} in {place}: {error}"
 
 
 class _Stages:

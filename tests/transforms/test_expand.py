@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,15 +11,16 @@ from typing import Any
 import pytest
 
 from schedsearch.core import ast as q
+from schedsearch.core.errors import UserError
 from schedsearch.core.records import Outcome, Target
 from schedsearch.core.text import header
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms import expand
-from schedsearch.transforms.children import Child
+from schedsearch.transforms.children import Child, merge
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.promises import Promises
-from schedsearch.transforms.registry import Transform, propose, select
+from schedsearch.transforms.registry import Transform, carry_out, propose, select
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import TARGET, kernels, source
 
@@ -216,3 +218,38 @@ def test_what_leads_to_the_normal_form_is_made_before_all_else() -> None:
     promises.learn(Child(rewrite("split", 7, 1), predicted=5.0))
     normal = rewrite("fold_operand", 0, 1)
     assert promises.ranked([rewrite("split", 0, 1), normal])[0] == normal
+
+
+def test_a_mistake_of_a_transform_is_told_and_costs_no_other_one_its_children(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: Any) -> Iterator[Any]:
+        raise ZeroDivisionError("in vain")
+        yield
+
+    def carried_out(procedure: Any, ast: q.Proc, rewrite: Rewrite, fp: Any) -> Iterator[Any]:
+        return (broken if rewrite.transform == "split" else carry_out)(procedure, ast, rewrite, fp)
+
+    reorder, split = select(["reorder", "split"])
+    wrong = replace(split, propose=broken)
+    for alphabet in ([wrong, reorder], [split, reorder]):
+        expander = Expander(Replayer(kernels()["matmul"]), TARGET, alphabet, {})
+        found = expander.expand(Trace())
+        made = [each for each in found.children if each.outcome is None]
+        assert {each.rewrite.transform for each in made} == {"reorder"}
+        (fault,) = found.faults
+        expected = r"a mistake in `split`: ZeroDivisionError in test_expand.py:\d+: in vain"
+        assert re.fullmatch(expected, fault)
+        assert {each.message for each in found.children if each not in made} <= {fault}
+        assert merge([found, found]).faults == (fault, fault)
+        monkeypatch.setattr(expand, "carry_out", carried_out)
+
+
+def test_a_mistake_of_the_user_ends_the_expansion() -> None:
+    def mistaken(*_: Any) -> Iterator[Any]:
+        raise UserError("arguments are integers")
+        yield
+
+    wrong = replace(*select(["split"]), propose=mistaken)
+    with pytest.raises(UserError, match="arguments are integers"):
+        Expander(Replayer(kernels()["matmul"]), TARGET, [wrong], {}).expand(Trace())

@@ -136,6 +136,7 @@ class Search:
             self.work.baseline.call_s * self.work.baseline.scale,
             ledger.shortened_from,
             self.before_s,
+            tuple(ledger.faults),
         )
 
     # -- by itself ------------------------------------------------------------------

@@ -131,6 +131,8 @@ class Ledger:
         self.best: Best | None = None
         self.curve: list[tuple[float, float]] = []
         self.superseded: dict[str, str] = {}  # by a shorter schedule that is as fast
+        self.faults: dict[str, None] = {}
+        """Mistakes of transforms, in words."""
         # Trace keys that replays found. An expansion may find them again.
         self._early: set[str] = set()
         # The children, illegal ones too, of nodes that are not expanded or not entirely.
@@ -204,6 +206,7 @@ class Ledger:
     def expanded(self, key: str, expansion: Expansion) -> None:
         """Take in children, but those that a replay found before."""
         records, new = [], []
+        self.faults.update(dict.fromkeys(expansion.faults))
         # The node's own steps, not the copies that came back from a worker.
         node = self.tree.nodes[key]
         parent = node.trace
@@ -231,6 +234,7 @@ class Ledger:
 
     def replayed(self, replay: Replay) -> None:
         """Take in the steps of a replay that are new, up to one that leads nowhere."""
+        self.faults.update(dict.fromkeys(replay.faults))
         rewrites = (self.tree.shared(child.rewrite) for child in replay.steps)
         traces = list(accumulate(rewrites, Trace.then, initial=replay.start))
         keys = [trace.key for trace in traces]

@@ -35,7 +35,7 @@ class Progress:
     `search_s`, then races, shortens, confirms and inspects up to `budget_s`. `baseline_s`
     is seconds per call of the procedure as written, before the search. `shortened_from` is how
     many rewrites the best had before it was shortened, 0 if it was not. The search began after
-    `before_s`.
+    `before_s`. `faults` are mistakes of transforms, in words: the search went on without them.
     """
 
     phase: str
@@ -51,6 +51,7 @@ class Progress:
     baseline_s: float = 0.0
     shortened_from: int = 0
     before_s: float = 0.0
+    faults: tuple[str, ...] = ()
 
     @property
     def best_ns(self) -> float | None:
