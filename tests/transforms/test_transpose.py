@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from exo.stdlib import scheduling
 
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
@@ -175,6 +176,14 @@ def test_large_matrices_are_also_walked_in_strips_and_past_the_caches(tmp_path: 
 def test_squares_fit_into_the_matrix(columns: int, lanes: list[int], tmp_path: Path) -> None:
     found = walks_and_lanes(tmp_path, 100, columns, 1 << 21)
     assert [n for _, n in found] == lanes
+
+
+@pytest.mark.parametrize(("kind", "lanes"), [("i8", []), ("f32", [4]), ("f64", [4])])
+def test_squares_fit_into_edges_of_any_length(kind: str, lanes: list[int], tmp_path: Path) -> None:
+    procedure = copies(tmp_path, kind)["rows"]
+    edge = scheduling.divide_loop(procedure, "i", 8, ["i", "ii"], tail="cut")
+    found = list(TRANSPOSE.rewrites(mirror(edge), replace(TARGET, vector_bits=512)))
+    assert {dict(each.args)["lanes"] for each in found if each.path == (1,)} == {*lanes}
 
 
 @pytest.mark.parametrize(

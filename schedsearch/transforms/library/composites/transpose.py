@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.analysis.arrays import declared
+from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import loops
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS, VECTORS
@@ -57,26 +58,24 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 yield loop, {"lanes": lanes, "walk": STREAMED}
 
 
-def _lanes(most: int, extents: tuple[int | None, int | None]) -> int:
-    """The longest register of which a square is in the matrix; 0 if there is none."""
-    fit = min([most, *(extent for extent in extents if extent is not None)])
-    return max((lanes for lanes in LANES if lanes <= fit), default=0)
+def _lanes(most: int, extents: tuple[float, float]) -> int:
+    """The longest register of which a square may be in the matrix; 0 if there is none."""
+    return max((lanes for lanes in LANES if lanes <= min(most, *extents)), default=0)
 
 
 @dataclass(frozen=True)
 class _Copy:
-    """A copy of elements of `kind`; `swapped`: the outer loop runs along the rows it reads."""
+    """A copy of elements of `kind`; `swapped`: the outer loop runs along the rows it reads.
+    `extents`: iterations of the loops at most."""
 
     kind: str
     swapped: bool
-    extents: tuple[int | None, int | None]
+    extents: tuple[float, float]
 
     def larger_than(self, cache: int) -> bool:
         """Whether both arrays may not fit into `cache` bytes."""
         rows, columns = self.extents
-        if rows is None or columns is None:
-            return True
-        return 2 * rows * columns * ELEMENT_BITS[self.kind] // 8 > cache
+        return 2 * rows * columns * ELEMENT_BITS[self.kind] / 8 > cache
 
 
 def _copy(proc: q.Proc, outer: q.For) -> _Copy | None:
@@ -97,9 +96,10 @@ def _copy(proc: q.Proc, outer: q.For) -> _Copy | None:
     for array in (arrays.get(write.buf), arrays.get(read.buf)):
         if array is None or not array.dense or not array.mem.startswith("DRAM"):
             return None
+    most_rows, most_columns = (trips(x, ranges_at(proc, x.path[:-1]))[1] for x in both)
     for swapped, (rows, columns) in ((False, both), (True, (inner, outer))):
         if _runs(write, columns, rows) and _runs(read, rows, columns):
-            return _Copy(write.type, swapped, (outer.extent, inner.extent))
+            return _Copy(write.type, swapped, (most_rows, most_columns))
     return None
 
 
