@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from schedsearch.analysis.arrays import declared
-from schedsearch.analysis.conditions import at_most_zero, guards
+from schedsearch.analysis.conditions import at_most_zero, guards, negated
 from schedsearch.analysis.ranges import Ranges, bounds, loops_at, ranges_at
 from schedsearch.analysis.windows import View, of_window, views
 from schedsearch.core import ast as q
@@ -61,7 +61,7 @@ def certain_at(proc: q.Proc, path: q.Path) -> Certain:
     """At the statement at `path`: by the loops and branches it is in, and by asserts."""
     facts = [
         fact
-        for condition in (*proc.asserts, *guards(proc, path))
+        for condition in (*proc.asserts, *guards(proc, path), *negated(proc, path))
         for fact in at_most_zero(condition)
         if not q.may_change(fact)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from schedsearch.core import ast as q
@@ -102,6 +103,13 @@ def denied(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
         around = proc.by_path.get(path[:depth])
         if isinstance(around, q.If) and path[depth] == "e":
             yield around.cond
+
+
+def negated(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
+    """Conditions that hold at the statement at `path`, because it is in the `else` of others."""
+    for cond in denied(proc, path):
+        if isinstance(cond, q.BinOp) and cond.op in NEGATED:
+            yield replace(cond, op=NEGATED[cond.op])
 
 
 def sizes_of(proc: q.Proc) -> frozenset[q.Var]:

@@ -105,6 +105,8 @@ def _line(before: LockEntry | None, entry: LockEntry) -> str:
     speed = fmt.speedup(entry.speed.ratio)
     if not entry.speed.confirmed:
         speed += ", not confirmed"
+    if entry.speed.ratio.low <= 1.0:
+        speed += ", not faster for certain"
     if before is None:
         return f"added {entry.name}: {speed}, {fmt.count(len(entry.trace), 'rewrite')}"
     changed = changes(before, entry)

@@ -105,7 +105,7 @@ def report(
     else:
         measurement = result.best.measurement
         decision = measurement.verdict(margin(result.noise))
-        clearly = decision is Decision.FASTER
+        clearly = decision is Decision.FASTER and measurement.speedup.low > 1.0
         console.print(
             f"[bold {'green' if clearly else 'yellow'}]{_times(result.best)}[/] the speed of "
             f"{subject.name} as written: {rate(subject, result.roof, measurement.candidate_ns)}",

@@ -57,7 +57,8 @@ def decide(ratios: Sequence[float], margin: float = MARGIN) -> Decision:
 
     Equal kernels are called `faster` in one case of 200 at most, and as rarely `slower`.
     `margin` is a relative difference that does not count, for instance the noise of
-    this session. More rounds never change a decision, unless it was `inconclusive`.
+    this session. More rounds change a decision only to `inconclusive`, where the median of all
+    contradicts it: what disturbs a machine for longer may disturb the first rounds alike.
     """
     return first_answer(ratios, margin)[0]
 
@@ -65,6 +66,19 @@ def decide(ratios: Sequence[float], margin: float = MARGIN) -> Decision:
 def first_answer(ratios: Sequence[float], margin: float = MARGIN) -> tuple[Decision, int]:
     """The answer of `decide`, and after how many of the rounds it was clear (all if it is not)."""
     logs = np.log(np.asarray(ratios, dtype=float))
+    answer, rounds = _first_answer(logs, margin)
+    middle = float(np.median(logs)) if rounds < len(logs) else 0.0
+    stands = {
+        Decision.FASTER: middle > np.log1p(margin),
+        Decision.SLOWER: -middle > np.log1p(margin),
+        Decision.SAME: abs(middle) < np.log1p(TOLERANCE),
+    }
+    if rounds < len(logs) and not stands[answer]:
+        return Decision.INCONCLUSIVE, len(logs)
+    return answer, rounds
+
+
+def _first_answer(logs: NDArray[np.float64], margin: float) -> tuple[Decision, int]:
     for look in LOOKS:
         if len(logs) < look.rounds:
             break

@@ -213,8 +213,7 @@ def _speed(store: Store, candidate: StoredCandidate) -> LockedSpeed:
         if each.candidate_id == candidate.id and each.kind == measurement.kind
     ][-1]
     run = next(run for run in store.runs(scope) if run.id == timed.run_id)
-    # Of that session, as its time is: what others may differ by is `check`'s tolerance.
-    ratio = measurement.ratio if measurement.as_written else measurement.speedup
+    ratio = measurement.speedup
     if not ratio.bounded:
         root = store.find(scope, [Trace().key])[0]
         raise UserError(

@@ -25,6 +25,7 @@ _SAMPLES = 15
 # and not in every round: to learn that a peer is 50 and not 51 times slower is worth no minutes.
 SLOW_S, _SLOWER_S, _SLOWEST_S = 0.05, 0.25, 2.0
 _ROUNDS_OF_SLOWER = 3
+_TRIES = 3
 _LEAST_ROUNDS = 5
 _SETTLE_S = 0.03
 """After a call, threads of libraries look for more work on their core: OpenBLAS's for 2^26 cycles,
@@ -69,7 +70,7 @@ def time_interleaved(
     call_s = {name: _calibrate(each, settle_s) for name, each in contenders.items()}
     lasting = max([_SAMPLE_S, *(s for s in call_s.values() if s <= SLOW_S)])
     counts = {name: max(1, round(lasting / s)) for name, s in call_s.items()}
-    most = max(1, int(_SAMPLES * _SAMPLE_S / lasting))
+    most = max(_TRIES, int(_SAMPLES * _SAMPLE_S / lasting))
     start = time.perf_counter()
     for number in range(plan.rounds):
         if number >= _LEAST_ROUNDS and time.perf_counter() - start > plan.seconds:
@@ -122,11 +123,15 @@ def _samples_in(number: int, call_s: float, most: int) -> int:
 
 
 def _calibrate(contender: Sampled, settle_s: float) -> float:
-    """Seconds of one call, from a sample that lasts long enough."""
+    """Seconds of one call, from a sample that lasts long enough: the least of several, or one that
+    is disturbed would decide how often all are called."""
     time.sleep(settle_s)
     calls = 1
     while True:
         per_call = contender.sample(calls, warm=calls > 1)
+        for _ in range(1, _TRIES):
+            if per_call * calls <= _SLOWER_S:
+                per_call = min(per_call, contender.sample(calls, warm=True))
         if per_call * calls >= _SAMPLE_S:
             return per_call
         wanted = int(1.1 * _SAMPLE_S / max(per_call, 1e-8)) + 1

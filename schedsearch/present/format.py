@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from schedsearch.core.alignment import arrays
 from schedsearch.core.build import DEFAULT_BUILD, Build
-from schedsearch.core.decision import TOLERANCE, Decision
+from schedsearch.core.decision import TOLERANCE, Decision, first_answer
 from schedsearch.core.floats import MEANINGS, FloatingPoint
 from schedsearch.core.numbers import count as count
 from schedsearch.core.numbers import duration as duration
@@ -55,10 +55,22 @@ def decided(decision: Decision, rounds: int) -> str:
 
 
 def tested(measurement: Measurement, margin: float) -> str:
-    """Whether it is faster than the procedure as written, by rounds against that."""
+    """Whether it is faster than the procedure as written, by rounds against that, and whether the
+    interval, which holds in other sessions, says so too."""
     if not measurement.as_written:
         return "Not tested: it was timed against another schedule, not the procedure as written."
-    return decided(measurement.verdict(margin), len(measurement.rounds))
+    decision, rounds = first_answer([each.speedup for each in measurement.rounds], margin)
+    least = measurement.speedup.low
+    if decision is Decision.FASTER and least <= 1.0:
+        number = count(rounds, "round")
+        return (
+            f"Faster in this session, by a signed-rank test of {number}, but not for certain in "
+            "others: the interval includes 1."
+        )
+    if decision is Decision.INCONCLUSIVE and least > 1.0:
+        number = count(rounds, "round")
+        return f"The interval is above 1; {number} are too few for a signed-rank test to tell."
+    return decided(decision, rounds)
 
 
 def noise(measurement: Measurement) -> str:

@@ -119,11 +119,25 @@ def test_what_rounds_do_not_tell_apart_is_inconclusive(subject: Subject) -> None
     assert "Clearly" not in text
 
 
+def test_the_verdict_does_not_contradict_the_interval(subject: Subject) -> None:
+    scattered = timed("confirm", 1.6, 4.0, 9.0)
+    assert scattered.speedup.low < 1.0
+    text = said(subject, Stop.TIME, scattered)
+    assert "Faster in this session, by a signed-rank test of 3 rounds, but not for" in text
+    assert "Clearly" not in text
+    few = timed("confirm", 1.31, 1.33, 1.35)
+    assert few.speedup.low > 1.0
+    text = said(subject, Stop.TIME, few)
+    assert "The interval is above 1; 3 rounds are too few for a signed-rank test to" in text
+    assert "Inconclusive" not in text
+    many = timed("confirm", *[3.0] * 25)
+    assert "Clearly faster, by a signed-rank test of 3 rounds." in said(subject, Stop.TIME, many)
+
+
 def test_a_small_but_clear_gain_and_none(subject: Subject) -> None:
     slightly = timed("confirm", *[1.03, 1.04] * 5)
-    assert "Clearly faster, by a signed-rank test of 10 rounds." in said(
-        subject, Stop.TIME, slightly
-    )
+    said_of_it = "Faster in this session, by a signed-rank test of 10 rounds, but"
+    assert said_of_it in said(subject, Stop.TIME, slightly)
     equal = timed("confirm", *[1.001, 1.004] * 5)
     result = replace(ended(subject, Stop.TIME, None), level=Best(TRACE.key, TRACE, equal))
     text = printed(result, Written())
@@ -193,7 +207,8 @@ def test_a_gain_within_the_noise_of_the_session_is_none(subject: Subject) -> Non
     text = said(subject, Stop.TIME, slightly, noise=timed("noise", *[0.95] * 10))
     assert "Inconclusive" in text
     assert "Noise of this session: 5.0% (the schedule against itself, 0.950" in text
-    assert "Clearly" in said(subject, Stop.TIME, slightly, noise=timed("noise", *[1.002] * 10))
+    calm = said(subject, Stop.TIME, slightly, noise=timed("noise", *[1.002] * 10))
+    assert "Faster in this session" in calm
 
 
 def test_a_result_above_its_roof_is_an_error_of_measuring(subject: Subject) -> None:

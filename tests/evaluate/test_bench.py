@@ -356,6 +356,25 @@ def test_one_kernel_is_timed_on_arrays_of_two_alignments(builder: Builder, tmp_p
         assert result.candidate_ns > 5 * result.reference_ns
 
 
+def test_rounds_begin_at_every_place_of_a_stack(builder: Builder, tmp_path: Path) -> None:
+    """It does ten times the work where the caller's stack is not aligned to 32 bytes."""
+    source = """#include <stdint.h>
+        void triple(void *ctxt, float *y, const float *x) {
+            volatile float *out = y;
+            uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
+            for (int t = 0; t < (stack & 16 ? 100 : 10); t++)
+                for (int i = 0; i < 64; i++) { out[i] = 3.0f * x[i]; }
+        }"""
+    bench = make(procs.triple, builder, tmp_path)
+    artifact = builder.build(procs.handwritten(procs.generate(procs.triple), source), 60)
+    assert isinstance(artifact, Artifact)
+    plan = replace(PLAN, min_rounds=24, max_rounds=24)
+    result = bench.evaluate(artifact, plan, Anchor(bench.baseline, "baseline")).result
+    assert isinstance(result, Measurement), result
+    took = [min(each.candidate_ns) for each in result.rounds]
+    assert max(took) > 5 * min(took)
+
+
 def test_a_kernel_is_verified_on_arrays_of_both_alignments(
     builder: Builder, tmp_path: Path
 ) -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from cli.invoke import Answer
 
+from schedsearch.cli.pin import _line
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Keys, Outcome, TuningRecord
+from schedsearch.core.stats import Estimate
 from schedsearch.frontends.lowered import Lowered
 from schedsearch.locks.entry import Lock, LockEntry
 from schedsearch.locks.pin import _named
@@ -60,7 +62,10 @@ def test_the_fastest_confirmed_schedule_is_pinned(tuned: Path, entry: LockEntry)
     assert entry.workload.source == "mm.py"
     assert entry.speed.confirmed
     assert entry.speed.rounds == len(measurement.rounds)
-    assert entry.speed.ratio.value == pytest.approx(measurement.ratio.value, rel=1e-4)
+    pinned, said = entry.speed.ratio, measurement.speedup  # as `best` says
+    assert (pinned.low, pinned.value, pinned.high) == pytest.approx(
+        (said.low, said.value, said.high), rel=1e-4
+    )
     assert entry.speed.noise is not None
     assert entry.speed.roof is not None
     with Store.open(tuned / "schedsearch.sqlite", create=False) as store:
@@ -160,3 +165,10 @@ def test_modules_that_users_do_not_see_are_not_pinned(
     file = file_for(Lowered("f", f"{text}    x = 1.0\n", ("x",), ("x",)))
     with pytest.raises(UserError, match=r"is in the cache: .*schedsearch lower FILE"):
         _named(file, tmp_path)
+
+
+def test_what_is_not_faster_for_certain_is_pinned_as_such(entry: LockEntry) -> None:
+    doubtful = replace(entry, speed=replace(entry.speed, ratio=Estimate(1.88, 0.49, 7.14)))
+    assert "1.88x [0.49, 7.14], not faster for certain" in _line(None, doubtful)
+    certain = replace(entry, speed=replace(entry.speed, ratio=Estimate(1.33, 1.22, 1.45)))
+    assert "certain" not in _line(None, certain)

@@ -15,6 +15,7 @@ from schedsearch.core.text import header
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, select
 from transforms.execution import assert_exact
 from transforms.helpers import TARGET, Procedures
@@ -54,6 +55,24 @@ def test_what_a_strip_reads_for_all_taps_is_loaded_once(name: str) -> None:
     blocked = mirror(apply(strips, mirror(strips), block))
     held = [s for s in q.walk(blocked.body) if isinstance(s, q.Alloc) and "held" in s.buf.name]
     assert held
+
+
+@pytest.mark.normal
+def test_rows_too_short_for_a_tile_are_left(tmp_path: Path) -> None:
+    """Those in the `else` of a condition that they are long."""
+    procedure, target = PROCEDURES["filtered"], replace(TARGET, vector_bits=512)
+    strips = apply(procedure, mirror(procedure), in_strips(procedure))
+    stmt = next(s for s in q.walk(mirror(strips).body) if isinstance(s, q.Reduce))
+    nest = stmt.path[:-3]  # of the columns and the taps
+    two = run_op(strips, Op("specialize", (At(nest), ("m > 16",))))
+    [block] = BLOCK.rewrites(mirror(two), target)
+    blocked = mirror(apply(two, mirror(two), block))
+    branch = blocked.by_path[nest]
+    assert isinstance(branch, q.If)
+    tiles = [s for s in q.walk(branch.body) if isinstance(s, q.Alloc) and "VEC" in s.mem]
+    assert tiles
+    (left,) = (s for s in q.walk(branch.orelse) if isinstance(s, q.Reduce))
+    assert left.buf.name == "t"
 
 
 @pytest.mark.parametrize("name", sorted(set(PROCEDURES) - set(NAMES)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from schedsearch.analysis.accesses import Access, accesses
 from schedsearch.analysis.arrays import declared
-from schedsearch.analysis.conditions import NEGATED, at_most_zero, denied
+from schedsearch.analysis.conditions import at_most_zero, negated
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
@@ -87,13 +87,8 @@ def may_be_long(proc: q.Proc, path: q.Path, length: q.Affine) -> bool:
     """Whether `length` can be positive at `path`: not in the `else` of a condition that says so."""
     if length.is_const:
         return length.const > 0
-    for cond in denied(proc, path):
-        if isinstance(cond, q.BinOp) and cond.op in NEGATED:
-            for least in at_most_zero(replace(cond, op=NEGATED[cond.op])):
-                more = length - least
-                if more.is_const and more.const <= 0:
-                    return False
-    return True
+    least = (each for cond in negated(proc, path) for each in at_most_zero(cond))
+    return not any((length - each).is_const and (length - each).const <= 0 for each in least)
 
 
 def distances(rows: Rows) -> list[Distance] | None:

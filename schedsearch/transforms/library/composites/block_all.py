@@ -37,6 +37,7 @@ same to one nest, with tiles to choose from: this is what shows soon what a proc
 from collections.abc import Iterator
 from functools import partial
 
+from schedsearch.analysis.certain import certain_at
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -50,7 +51,6 @@ from schedsearch.transforms.blocks.passing import rows_outside
 from schedsearch.transforms.blocks.reductions import (
     MOST_ROWS,
     ReductionNest,
-    longest_extent,
     reduction_nests,
 )
 from schedsearch.transforms.blocks.terms import product_of_terms
@@ -152,8 +152,7 @@ def _blocks(
             continue
         if one_pass and _sums_both_ways(proc, nest.stmt):
             continue
-        short = nest.along.extent is None and longest_extent(proc, nest.along) <= MOST_ROWS
-        if short and not nest.corner:
+        if nest.along.extent is None and not nest.corner and _short(proc, nest.along):
             continue
         arguments = best_block(proc, nest, bits, registers, REUSED, enough, beside, held)
         if arguments is not None:
@@ -161,6 +160,11 @@ def _blocks(
             tile = largest_byte_tile(proc, nest, width, registers) if of_bytes else None
             arguments |= {**tile, "rest": 0} if tile else rows_outside(nest, arguments, cache)
             yield nest, arguments
+
+
+def _short(proc: q.Proc, loop: q.For) -> bool:
+    """Whether a loop never has more iterations than a tile, be it because it is in an `else`."""
+    return certain_at(proc, loop.path[:-1]).at_most(loop.hi - loop.lo, MOST_ROWS)
 
 
 def _sums_both_ways(proc: q.Proc, stmt: q.Stmt) -> bool:

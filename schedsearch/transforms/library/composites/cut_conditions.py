@@ -20,15 +20,15 @@ copy of the nest as it is. Windows over the borders of an array are left to `cut
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from schedsearch.analysis.conditions import (
-    NEGATED,
     at_most_zero,
     conjuncts,
     denied,
     guards,
     known,
+    negated,
     sizes_of,
 )
 from schedsearch.analysis.ranges import bounds, loops_at, lowest, ranges_of_args
@@ -131,9 +131,7 @@ def _holds(proc: q.Proc, stmt: q.Stmt, value: q.Affine) -> bool:
 def _known(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
     """Conditions on sizes that hold at a statement, also because it is in an `else`."""
     yield from known(proc, path)
-    for cond in denied(proc, path):
-        if isinstance(cond, q.BinOp) and cond.op in NEGATED:
-            yield replace(cond, op=NEGATED[cond.op])
+    yield from negated(proc, path)
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
