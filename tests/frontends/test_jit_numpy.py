@@ -206,7 +206,30 @@ def simply_guarded(x):
         x[i] += 2
 
 
-@pytest.mark.parametrize("function", [guarded, simply_guarded])
+def first_apart(x):
+    for i in range(len(x)):
+        if i == 0:
+            x[i] += 1
+        else:
+            x[i] += x[i - 1]
+
+
+def but_the_first(x):
+    for i in range(len(x)):
+        if i == 0:
+            continue
+        x[i] += x[i - 1]
+
+
+def but_the_last(x):
+    for i in range(len(x)):
+        if i != len(x) - 1:
+            x[i] += x[i + 1]
+
+
+@pytest.mark.parametrize(
+    "function", [guarded, simply_guarded, first_apart, but_the_first, but_the_last]
+)
 def test_rounds_that_end_early(function: Callable[..., Any]) -> None:
     checked(function, np.arange(-3.0, 6.0))
 

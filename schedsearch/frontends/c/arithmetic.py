@@ -262,8 +262,9 @@ class Arithmetic(Scopes):
             raise self.refusal(
                 node,
                 f"integers {op}",
-                "kernels divide integers of data by constants only",
-                "divide by a constant, or convert to double",
+                "kernels divide integers by constants only",
+                "divide by a constant; convert data to double, and choose an index that wraps by "
+                "`j < m - 1 ? j + 1 : 0`",
             )
         quotient = quotients.quotient(value, by.const, quotients.bounds_of(value, self.within))
         if op == "/":

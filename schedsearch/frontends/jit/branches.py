@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from schedsearch.analysis.conditions import conjuncts
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
@@ -22,6 +23,7 @@ from schedsearch.frontends.jit.building import (
     where,
 )
 from schedsearch.frontends.jit.proxies import Data, Mask, Undefined
+from schedsearch.frontends.jit.sizes import Sizes
 from schedsearch.frontends.jit.variables import (
     Thunk,
     joined_kind,
@@ -64,8 +66,9 @@ class Branch:
     def _of_indices(self, condition: q.Expr) -> Iterator[bool]:
         builder = self.builder
         for side in (True, False):
-            known = facts(condition if side else operations.negated(condition))
             sizes, equal = builder.sizes, dict(builder.sizes.equal)
+            holds = condition if side else operations.negated(condition)
+            known = [*facts(holds), *_beyond(holds, sizes)]
             count = len(sizes.guards)
             sizes.guards += known
             sizes.branches += 1
@@ -229,3 +232,14 @@ def facts(condition: q.Expr) -> list[q.Affine]:
         "==": [a - b, b - a],
         "!=": [],
     }[condition.op]
+
+
+def _beyond(condition: q.Expr, sizes: Sizes) -> Iterator[q.Affine]:
+    """Expressions that are 0 at least where a condition holds, as `i - 1` is for `i != 0`."""
+    for part in conjuncts(condition):
+        if isinstance(part, q.BinOp) and part.op == "!=":
+            assert isinstance(part.lhs, q.Affine)
+            assert isinstance(part.rhs, q.Affine)
+            for more in (part.lhs - part.rhs, part.rhs - part.lhs):
+                if sizes.never_negative(more):
+                    yield more - 1

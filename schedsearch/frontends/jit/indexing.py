@@ -95,7 +95,7 @@ def _from_start(builder: Builder, at: q.Affine, n: q.Affine, what: str) -> q.Aff
         Refusal(
             f"{what}: {shown(at)}",
             "it is negative in some rounds, where NumPy counts from the end",
-            "keep it at 0 or above",
+            "keep it at 0 or above, as `if i > 0:` does for `i - 1`",
         ),
     )
     return at
