@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from schedsearch.analysis.conditions import conjuncts
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
@@ -67,8 +66,7 @@ class Branch:
         builder = self.builder
         for side in (True, False):
             sizes, equal = builder.sizes, dict(builder.sizes.equal)
-            holds = condition if side else operations.negated(condition)
-            known = [*facts(holds), *_beyond(holds, sizes)]
+            known = facts(condition if side else operations.negated(condition), sizes)
             count = len(sizes.guards)
             sizes.guards += known
             sizes.branches += 1
@@ -214,32 +212,23 @@ class Branch:
         return found
 
 
-def facts(condition: q.Expr) -> list[q.Affine]:
-    """Expressions that are 0 at least where a condition holds."""
+def facts(condition: q.Expr, sizes: Sizes | None = None) -> list[q.Affine]:
+    """Expressions that are 0 at least where a condition holds. What `sizes` know makes `i - 1` one
+    of them for `i != 0`."""
     assert isinstance(condition, q.BinOp)
     if condition.op == "and":
-        return facts(condition.lhs) + facts(condition.rhs)
+        return facts(condition.lhs, sizes) + facts(condition.rhs, sizes)
     if condition.op == "or":
         return []
     a, b = condition.lhs, condition.rhs
     assert isinstance(a, q.Affine)
     assert isinstance(b, q.Affine)
+    if condition.op == "!=":
+        return [more - 1 for more in (a - b, b - a) if sizes and sizes.never_negative(more)]
     return {
         "<": [b - a - 1],
         "<=": [b - a],
         ">": [a - b - 1],
         ">=": [a - b],
         "==": [a - b, b - a],
-        "!=": [],
     }[condition.op]
-
-
-def _beyond(condition: q.Expr, sizes: Sizes) -> Iterator[q.Affine]:
-    """Expressions that are 0 at least where a condition holds, as `i - 1` is for `i != 0`."""
-    for part in conjuncts(condition):
-        if isinstance(part, q.BinOp) and part.op == "!=":
-            assert isinstance(part.lhs, q.Affine)
-            assert isinstance(part.rhs, q.Affine)
-            for more in (part.lhs - part.rhs, part.rhs - part.lhs):
-                if sizes.never_negative(more):
-                    yield more - 1
