@@ -67,15 +67,15 @@ def first_answer(ratios: Sequence[float], margin: float = MARGIN) -> tuple[Decis
     """The answer of `decide`, and after how many of the rounds it was clear (all if it is not)."""
     logs = np.log(np.asarray(ratios, dtype=float))
     answer, rounds = _first_answer(logs, margin)
-    middle = float(np.median(logs)) if rounds < len(logs) else 0.0
+    if rounds == len(logs):
+        return answer, rounds
+    middle = np.median(logs)
     stands = {
         Decision.FASTER: middle > np.log1p(margin),
         Decision.SLOWER: -middle > np.log1p(margin),
         Decision.SAME: abs(middle) < np.log1p(TOLERANCE),
     }
-    if rounds < len(logs) and not stands[answer]:
-        return Decision.INCONCLUSIVE, len(logs)
-    return answer, rounds
+    return (answer, rounds) if stands[answer] else (Decision.INCONCLUSIVE, len(logs))
 
 
 def _first_answer(logs: NDArray[np.float64], margin: float) -> tuple[Decision, int]:

@@ -60,15 +60,13 @@ def tested(measurement: Measurement, margin: float) -> str:
     if not measurement.as_written:
         return "Not tested: it was timed against another schedule, not the procedure as written."
     decision, rounds = first_answer([each.speedup for each in measurement.rounds], margin)
-    least = measurement.speedup.low
+    least, number = measurement.speedup.low, count(rounds, "round")
     if decision is Decision.FASTER and least <= 1.0:
-        number = count(rounds, "round")
         return (
             f"Faster in this session, by a signed-rank test of {number}, but not for certain in "
             "others: the interval includes 1."
         )
     if decision is Decision.INCONCLUSIVE and least > 1.0:
-        number = count(rounds, "round")
         return f"The interval is above 1; {number} are too few for a signed-rank test to tell."
     return decided(decision, rounds)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from itertools import takewhile
@@ -226,12 +227,18 @@ class Expander:
     def _proposed(self, state: State, alphabet: Sequence[Transform]) -> Iterator[Rewrite]:
         """A transform that fails costs no other one its rewrites."""
         for transform in alphabet:
-            try:
+            with self._mistakes_of(transform.name):
                 yield from propose(state.ast, self._target(state), [transform])
-            except UserError:
-                raise
-            except Exception as error:
-                self.faults.append(_fault(transform.name, error))
+
+    @contextmanager
+    def _mistakes_of(self, transform: str) -> Iterator[None]:
+        """A mistake ends the block, and is told."""
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:
+            self.faults.append(_fault(transform, error))
 
     def _told(self) -> tuple[str, ...]:
         """Mistakes since the last time, each once."""
@@ -251,53 +258,37 @@ class Expander:
         """`before` is the logarithm of the parent's estimated cost. `make` its C, if it is slow.
         A rewrite that is not done by then (`time.perf_counter`) counts as illegal, and one whose
         transform makes a mistake."""
-        try:
-            return self._carried_out(state, trace, rewrite, before, clock, make, until)
-        except UserError:
-            raise
-        except Exception as error:
-            self.faults.append(_fault(rewrite.transform, error))
-            return Child(rewrite, outcome=Outcome.ILLEGAL, message=self.faults[-1])
-
-    def _carried_out(
-        self,
-        state: State,
-        trace: Trace,
-        rewrite: Rewrite,
-        before: float,
-        clock: _Stages,
-        make: bool,
-        until: float,
-    ) -> Child:
-        procedure, began = state.procedure, time.perf_counter()
-        try:
-            for _, made in carry_out(state.procedure, state.ast, rewrite, self.target.fp):
-                procedure = made
+        with self._mistakes_of(rewrite.transform):
+            procedure, began = state.procedure, time.perf_counter()
+            try:
+                for _, made in carry_out(state.procedure, state.ast, rewrite, self.target.fp):
+                    procedure = made
+                    clock.lap("rewrite")
+                    if clock.last > until:
+                        raise RewriteError("it takes too long")
+            except RewriteError as error:
                 clock.lap("rewrite")
-                if clock.last > until:
-                    raise RewriteError("it takes too long")
-        except RewriteError as error:
-            clock.lap("rewrite")
-            return Child(rewrite, outcome=Outcome.ILLEGAL, message=str(error))
-        clock.lap("ast_key")  # after the last operator, the result's query AST is made
-        seconds = time.perf_counter() - began
-        if procedure is state.procedure:  # only built otherwise
-            after = replace(state, build=trace.then(rewrite).build)
-            slow = state.seconds > SLOW_S
-        else:
-            so_far = state.seconds + seconds
-            after = self.replayer.remember(trace.then(rewrite), procedure, so_far)
-            slow = seconds > SLOW_S
-        key = ast_key(after.ast, after.build)
-        clock.lap("ast_key")
-        if key in self.seen:
-            return Child(rewrite, Keys(ast=key))
-        self.seen.add(key)
-        predicted = before - self._log_cost(after)
-        clock.lap("predict")
-        made_of = self._make(trace.then(rewrite), after) if make and slow else None
-        clock.lap("codegen")
-        return Child(rewrite, Keys(ast=key), predicted=predicted, made=made_of)
+                return Child(rewrite, outcome=Outcome.ILLEGAL, message=str(error))
+            clock.lap("ast_key")  # after the last operator, the result's query AST is made
+            seconds = time.perf_counter() - began
+            if procedure is state.procedure:  # only built otherwise
+                after = replace(state, build=trace.then(rewrite).build)
+                slow = state.seconds > SLOW_S
+            else:
+                so_far = state.seconds + seconds
+                after = self.replayer.remember(trace.then(rewrite), procedure, so_far)
+                slow = seconds > SLOW_S
+            key = ast_key(after.ast, after.build)
+            clock.lap("ast_key")
+            if key in self.seen:
+                return Child(rewrite, Keys(ast=key))
+            self.seen.add(key)
+            predicted = before - self._log_cost(after)
+            clock.lap("predict")
+            made_of = self._make(trace.then(rewrite), after) if make and slow else None
+            clock.lap("codegen")
+            return Child(rewrite, Keys(ast=key), predicted=predicted, made=made_of)
+        return Child(rewrite, outcome=Outcome.ILLEGAL, message=self.faults[-1])
 
     def _make(self, trace: Trace, state: State) -> Made | None:
         """None if there is no C: building says why."""
