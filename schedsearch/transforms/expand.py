@@ -175,7 +175,7 @@ class Expander:
         for place in sorted({each.normal_form for each in self.transforms}):
             if place >= least:
                 alphabet = [each for each in self.transforms if each.normal_form == place]
-                yield from self._proposed(state, alphabet)
+                yield from filter(normalises, self._proposed(state, alphabet))
 
     def _replayed(self, start: Trace, steps: list[Child], clock: _Stages) -> Replay:
         """With what building the end needs: what is between is built later, if at all."""

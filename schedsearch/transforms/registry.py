@@ -8,8 +8,9 @@ A transform module defines
 - `propose(proc, target)`: yields `(statement or None for the whole procedure,
   arguments)` for every place where the rewrite looks applicable;
 - `NORMAL_FORM = 1`, `2` ..., if it brings a procedure to its normal form, which a search measures
-  first of all. Those with a smaller number come first. With `IF_CHEAPER = True`, a rewrite is part
-  of it only where the estimate says that it gains;
+  first of all. Those with a smaller number come first. With `NORMAL_ARGS = {"aligned": True}` only
+  rewrites with these arguments do. With `IF_CHEAPER = True`, a rewrite is part of it only where the
+  estimate says that it gains;
 - `BLOCKS = True`, if it keeps sums in registers: what others gain after it is another matter;
 - `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
   what the ones before made of the procedure, `steps(ast, path, args)`: a
@@ -58,6 +59,7 @@ class Transform:
     propose: Callable[[q.Proc, Target], Iterator[Proposal]]
     steps: Callable[[q.Proc, q.Path, Args], Steps]
     normal_form: int = 0
+    normal_args: tuple[tuple[str, ArgValue], ...] = ()
     if_cheaper: bool = False
     blocks: bool = False
 
@@ -109,6 +111,7 @@ def registry() -> dict[str, Transform]:
             module.propose,
             steps,
             getattr(module, "NORMAL_FORM", 0),
+            tuple(getattr(module, "NORMAL_ARGS", {}).items()),
             getattr(module, "IF_CHEAPER", False),
             getattr(module, "BLOCKS", False),
         )
@@ -128,7 +131,9 @@ def _in_turn(ops: Callable[[q.Path, Args], Op | tuple[Op, ...]]) -> Callable[...
 def normalises(rewrite: Rewrite) -> int:
     """Its place among the rewrites that bring a procedure to its normal form; 0 for others."""
     transform = registry().get(rewrite.transform)
-    return transform.normal_form if transform is not None else 0
+    if transform is None or not set(transform.normal_args) <= set(rewrite.args):
+        return 0
+    return transform.normal_form
 
 
 def comes_next(rewrite: Rewrite, before: Sequence[Rewrite]) -> bool:

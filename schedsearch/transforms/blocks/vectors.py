@@ -11,6 +11,7 @@ from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.skewing import may_be_long
@@ -31,13 +32,26 @@ ALIGNED_REGISTERS = 16
 
 
 def worth_aligning(proc: q.Proc, loop: q.For, lanes: int, target: Target) -> bool:
-    """Whether a loop is so long that its first iterations may be carried out apart, and most of
-    its registers might lie in two cache lines."""
-    if target.vector_bits <= 8 * max(target.align, ALLOCATED):
+    """Whether a loop is so long that its first iterations may be carried out apart, most of its
+    registers might lie in two cache lines, and it waits for them: not for functions."""
+    if target.vector_bits <= 8 * max(target.align, ALLOCATED) or _has_functions(loop):
         return False
     if loop.extent is not None:
         return loop.extent >= ALIGNED_REGISTERS * lanes
     return may_be_long(proc, loop.path, loop.hi - loop.lo)
+
+
+def _has_functions(loop: q.For) -> bool:
+    """Whether its terms have functions that processors have no instruction for, or divisions."""
+    exprs = (expr for stmt in q.walk(loop.body) for expr in q.stmt_exprs(stmt))
+    for node in (node for expr in exprs for node in q.walk_expr(expr)):
+        if isinstance(node, q.Extern):
+            known = FUNCTIONS.get(node.name)
+            if known is None or not known.instruction:
+                return True
+        if isinstance(node, q.BinOp) and node.op == "/" and not isinstance(node.rhs, q.Const):
+            return True
+    return False
 
 
 def use_instruction(

@@ -28,6 +28,7 @@ for j in seq(0, n):
 
 from collections.abc import Iterator
 
+from schedsearch.analysis.ranges import loops_at
 from schedsearch.analysis.walkers import fresh, loops, names
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
@@ -46,6 +47,8 @@ from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
 
 VERSION = 1
+NORMAL_FORM = 6
+NORMAL_ARGS = {"aligned": True}
 
 MAX_UNROLL = 8
 
@@ -66,7 +69,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             yield loop, {"lanes": lanes, "unroll": unroll, "tail": "none" if whole else "masked"}
             if unroll == 1 and not whole:
                 yield loop, {"lanes": lanes, "unroll": unroll, "tail": "cut"}
-        if worth_aligning(proc, loop, lanes, target):
+        alone = target.threads > 1 and len([*loops_at(proc, loop.path)]) < 2  # threads divide it
+        if not alone and worth_aligning(proc, loop, lanes, target):
             yield loop, {"lanes": lanes, "unroll": 4, "tail": "masked", "aligned": True}
 
 

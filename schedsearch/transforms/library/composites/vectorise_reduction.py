@@ -135,17 +135,21 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             for _, chains in shapes:
                 one: dict[str, ArgValue] = {"lanes": lanes, "chains": chains, "tile_rows": 1}
                 one["tail"] = "masked"
-                yield loop, one
                 if worth_aligning(proc, loop, lanes, target):
                     yield loop, {**one, "aligned": True}
+                yield loop, one
                 if parts > 1 and _covers(loop, lanes * chains * parts):
                     yield loop, {**one, "parts": parts}
             continue
+        one = {"lanes": lanes, "chains": CHAINS[1], "tile_rows": 1, "tail": "masked"}
+        one["at_once"] = True
         rows = _rows(proc, loop, reduce)
         if rows is not None and _shares(reduce, loop, rows):
             tiles = [t for t in TILES if _covers(rows, t[0]) and _covers(loop, lanes * t[1])]
             # Rows share what they read: as many chains, and fewer loads (1.0 to 1.4 times).
             shapes = [*reversed(tiles[:2]), *shapes]
+        elif worth_aligning(proc, loop, lanes, target):
+            yield loop, {**one, "aligned": True}
         for tile_rows, chains in shapes:
             whole = divides(proc, lanes * chains, loop.hi - loop.lo)
             tail = "none" if whole else "masked"
@@ -155,8 +159,6 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             )
         if beside is not None:
             yield loop, beside
-        one = {"lanes": lanes, "chains": CHAINS[1], "tile_rows": 1, "tail": "masked"}
-        one["at_once"] = True
         if loop.extent is None and may_be_long(proc, loop.path, loop.hi - loop.lo):
             yield loop, one
         if worth_aligning(proc, loop, lanes, target):
