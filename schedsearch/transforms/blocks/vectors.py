@@ -19,6 +19,7 @@ from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import At, Op, OpArg, Steps
 from schedsearch.transforms.vector.fused.model import alignable
 from schedsearch.transforms.vector.fused.recognise import fuse
+from schedsearch.transforms.vector.fused.shifted import shared_rows
 
 TAILS: dict[str, dict[str, OpArg]] = {
     "none": {"perfect": True},
@@ -31,13 +32,15 @@ ALIGNED_REGISTERS = 16
 """Of shorter loops more time goes to what comes before than is gained."""
 
 
-def worth_aligning(proc: q.Proc, loop: q.For, lanes: int, target: Target) -> bool:
+def worth_aligning(
+    proc: q.Proc, loop: q.For, lanes: int, target: Target, least: int = ALIGNED_REGISTERS
+) -> bool:
     """Whether a loop is so long that its first iterations may be carried out apart, most of its
     registers might lie in two cache lines, and it waits for them: not for functions."""
     if target.vector_bits <= 8 * max(target.align, ALLOCATED) or _has_functions(loop):
         return False
     if loop.extent is not None:
-        return loop.extent >= ALIGNED_REGISTERS * lanes
+        return loop.extent >= least * lanes
     return may_be_long(proc, loop.path, loop.hi - loop.lo)
 
 
@@ -67,12 +70,14 @@ def use_instruction(
     in_order: bool = False,
     once: bool = False,
     aligned: bool = False,
+    shifted: bool = False,
     together: bool = False,
 ) -> Steps:
     """Make the loop at `path` an instruction. `spare`: what registers hold beyond its iterations is
     of no use. `in_order`: sums are added up as it is written. `once`: it has no loop
     over registers, if it needs one at most. `aligned`: its first iterations are those before a
-    register that is aligned. `together`: the loop is over rows, and it goes along all of them."""
+    register that is aligned. `shifted`: what neighbours read is loaded once. `together`: the loop is
+    over rows, and it goes along all of them."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
     fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn, once, together)
@@ -80,7 +85,9 @@ def use_instruction(
         raise RewriteError("the divided loop has no vector form")
     if aligned and not alignable(fused):
         raise RewriteError("there is no array whose registers could be aligned")
-    new = replace(fused, spare=spare, in_order=in_order, aligned=aligned)
+    if shifted and not (aligned and shared_rows(fused)):
+        raise RewriteError("there is no row that neighbours share")
+    new = replace(fused, spare=spare, in_order=in_order, aligned=aligned, shifted=shifted)
     yield from p.do("replace", At(path), new)
 
 

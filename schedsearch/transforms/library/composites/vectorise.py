@@ -24,6 +24,9 @@ as long:
 for j in seq(0, n):
     y[i, j] = r * x[i, j]     ->     vec_f32x8_mul_...(n, y[i, 0:n], r, x[i, 0:n])
 ```
+
+With `shifted`, too, it loads each register of a row that neighbours share once (`x[j - 1] + x[j]`),
+and makes the others of two of them.
 """
 
 from collections.abc import Iterator
@@ -45,12 +48,16 @@ from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
+from schedsearch.transforms.vector.fused.shifted import shared_rows
 
 VERSION = 1
 NORMAL_FORM = 6
 NORMAL_ARGS = {"aligned": True}
 
 MAX_UNROLL = 8
+
+SHIFTED = ((16, 4), (8, 2), (4, 1))
+"""From how many registers on a row that neighbours share is loaded once, and how many at a time."""
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -69,9 +76,21 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             yield loop, {"lanes": lanes, "unroll": unroll, "tail": "none" if whole else "masked"}
             if unroll == 1 and not whole:
                 yield loop, {"lanes": lanes, "unroll": unroll, "tail": "cut"}
-        alone = target.threads > 1 and len([*loops_at(proc, loop.path)]) < 2  # threads divide it
-        if not alone and worth_aligning(proc, loop, lanes, target):
-            yield loop, {"lanes": lanes, "unroll": 4, "tail": "masked", "aligned": True}
+        yield from _aligned(proc, loop, lanes, target)
+
+
+def _aligned(proc: q.Proc, loop: q.For, lanes: int, target: Target) -> Iterator[Proposal]:
+    if target.threads > 1 and len([*loops_at(proc, loop.path)]) == 1:
+        return  # threads divide it
+    fused = fuse(proc, loop, lanes, counted=True)
+    if fused is not None and shared_rows(fused):
+        for least, unroll in SHIFTED:
+            if worth_aligning(proc, loop, lanes, target, least):
+                whole = {"lanes": lanes, "unroll": unroll, "tail": "masked", "aligned": True}
+                yield loop, {**whole, "shifted": True}
+                break
+    if worth_aligning(proc, loop, lanes, target):
+        yield loop, {"lanes": lanes, "unroll": 4, "tail": "masked", "aligned": True}
 
 
 def _lanes(target: Target, loop: q.For) -> int:
@@ -102,7 +121,10 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         if tail != "masked":
             raise RewriteError("a loop in one instruction has a masked tail")
         path = yield from running_from_zero(p, path)
-        yield from use_instruction(p, path, lanes, True, chains=unroll, aligned=True)
+        shifted = args.get("shifted", False) is True
+        yield from use_instruction(
+            p, path, lanes, True, chains=unroll, aligned=True, shifted=shifted
+        )
         return
     held = p.at(path)
     if loop.lo != q.Affine(0):

@@ -38,6 +38,14 @@ from schedsearch.transforms.vector.fused.parts import parallel_parts
 from schedsearch.transforms.vector.fused.recurrences import Recurrence
 from schedsearch.transforms.vector.fused.recurring import carried_register, results
 from schedsearch.transforms.vector.fused.rows import rows_written_out, totals_of_rows
+from schedsearch.transforms.vector.fused.shifted import (
+    Row,
+    before_the_loop,
+    handed_on,
+    in_registers,
+    loaded,
+    shared_rows,
+)
 from schedsearch.transforms.vector.fused.states import States, law
 from schedsearch.transforms.vector.fused.values import Value, Values, extreme_register
 
@@ -178,7 +186,10 @@ class Function:
         yield "    long l = 0;"
         if self.fused.aligned:
             yield from self.up_to_alignment(rest)
-        for chains in sorted({self.fused.chains, 1}, reverse=True):
+        rows = shared_rows(self.fused) if self.fused.shifted else []
+        if rows:
+            yield from self.shifted_chains(rows)
+        for chains in sorted({1 if rows else self.fused.chains, 1}, reverse=True):
             if length and length < chains * lanes:
                 continue
             yield f"    for (; n - l >= {chains * lanes}; l += {chains * lanes}) {{"
@@ -191,6 +202,26 @@ class Function:
         yield "        const long m = n - l;"
         yield from (f"        {line}" for line in rest)
         yield "    }"
+
+    def shifted_chains(self, rows: Sequence[Row]) -> Iterator[str]:
+        """The loop over whole registers in all chains, as long as the next register of each row
+        may be loaded, too."""
+        lanes, chains = self.fused.lanes, self.fused.chains
+        self.c.chain = 0
+        enough = f"n - l >= {(chains + 1) * lanes}"
+        yield f"    if ({enough}) {{"
+        yield from (f"        {x}" for row in rows for x in before_the_loop(row, self.c))
+        yield f"        for (; {enough}; l += {chains * lanes}) {{"
+        yield from (f"            {x}" for row in rows for x in loaded(row, self.c, chains))
+        for self.c.chain in range(chains):
+            self.c.past = {
+                read: text for row in rows for read, text in in_registers(row, self.c, self.c.chain)
+            }
+            yield from ("            {", *(f"                {x}" for x in self.body()))
+            yield "            }"
+        self.c.past = {}
+        yield from (f"            {x}" for row in rows for x in handed_on(row, chains))
+        yield from ("        }", "    }")
 
     def up_to_alignment(self, masked: Sequence[str]) -> Iterator[str]:
         """The iterations before those whose registers are aligned: of what is written, or of the

@@ -70,6 +70,7 @@ class Fused:
     counts rows of so many elements, and goes along them (`joined.py`). `backwards`: it goes
     backwards through memory, and its body is that of the mirror image (`backwards.py`). `aligned`:
     after its first iterations no register of what it writes (else reads) lies in two cache lines.
+    `shifted`: what neighbouring lanes read of a row is loaded once, and shifted (`shifted.py`).
     `together`: its `copies` are rows, each with sums of its own, which it goes along side by side;
     their lanes are added up at once (`rows.py`). Of rows whose `length` is known it has no code for
     others.
@@ -91,6 +92,7 @@ class Fused:
     backwards: bool = False
     once: bool = False
     aligned: bool = False
+    shifted: bool = False
     together: bool = False
     length: int = 0
 
@@ -205,6 +207,7 @@ def fused_name(fused: Fused) -> str:
     shape += " backwards" * fused.backwards
     shape += " once" * fused.once
     shape += " aligned" * fused.aligned
+    shape += " shifted" * fused.shifted
     shape += f" together, of {fused.length}" if fused.together else ""
     inner = [op.inner for op in fused.operands]
     shape += f" structures {inner}" if any(inner) else ""

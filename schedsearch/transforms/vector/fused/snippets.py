@@ -121,6 +121,20 @@ def turned(kind: str, lanes: int, by: int) -> Snippet:
     return function(f"{vec}_turned_{by}", vec, f"{vec} a", f"return {order};")
 
 
+def shifted(kind: str, lanes: int, by: int) -> Snippet:
+    """The lanes from number `by` on of two registers that follow each other."""
+    vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
+    order = ", ".join(str(by + lane) for lane in range(lanes))
+    plain = f"return __builtin_shufflevector(a, b, {order});"
+    name = f"{vec}_shifted_{by}"
+    if lanes * size != 64 or size < 4:
+        return function(name, vec, f"{vec} a, {vec} b", plain)
+    value = f"({vec})_mm512_alignr_epi{8 * size}((__m512i)b, (__m512i)a, {by})"
+    body = f"#if defined(__AVX512F__)\n    return {value};\n#else\n    {plain}\n#endif"
+    title, text = function(name, vec, f"{vec} a, {vec} b", body)
+    return title, f"#if defined(__AVX512F__)\n#include <immintrin.h>\n#endif\n{text}"
+
+
 def after(kind: str, lanes: int) -> Snippet:
     """An element, and all lanes but the last after it."""
     vec = set_name(kind, lanes)
