@@ -83,12 +83,13 @@ def steady(rows: Rows, count: int, lag: int) -> tuple[q.Affine, q.Affine] | None
     return max(starts, key=lambda at: at.const), min(ends, key=lambda at: at.const)
 
 
-def may_be_long(proc: q.Proc, path: q.Path, length: q.Affine) -> bool:
-    """Whether `length` can be positive at `path`: not in the `else` of a condition that says so."""
+def may_be_long(proc: q.Proc, path: q.Path, length: q.Affine, least: int = 1) -> bool:
+    """Whether `length` can be `least` or more at `path`: not in the `else` of a condition that says
+    so."""
     if length.is_const:
-        return length.const > 0
-    least = (each for cond in negated(proc, path) for each in at_most_zero(cond))
-    return not any((length - each).is_const and (length - each).const <= 0 for each in least)
+        return length.const >= least
+    ends = (each for cond in negated(proc, path) for each in at_most_zero(cond))
+    return not any((length - each).is_const and (length - each).const < least for each in ends)
 
 
 def distances(rows: Rows) -> list[Distance] | None:

@@ -28,12 +28,12 @@ TAILS: dict[str, dict[str, OpArg]] = {
 }
 """What `divide_loop` is told for each way to treat the last iterations."""
 
-ALIGNED_REGISTERS = 16
+LONG = 16
 """Of shorter loops more time goes to what comes before than is gained."""
 
 
 def worth_aligning(
-    proc: q.Proc, loop: q.For, lanes: int, target: Target, least: int = ALIGNED_REGISTERS
+    proc: q.Proc, loop: q.For, lanes: int, target: Target, least: int = LONG
 ) -> bool:
     """Whether a loop is so long that its first iterations may be carried out apart, most of its
     registers might lie in two cache lines, and it waits for them: not for functions."""
@@ -41,7 +41,7 @@ def worth_aligning(
         return False
     if loop.extent is not None:
         return loop.extent >= least * lanes
-    return may_be_long(proc, loop.path, loop.hi - loop.lo)
+    return may_be_long(proc, loop.path, loop.hi - loop.lo, least * lanes)
 
 
 def _has_functions(loop: q.For) -> bool:
@@ -76,8 +76,8 @@ def use_instruction(
     """Make the loop at `path` an instruction. `spare`: what registers hold beyond its iterations is
     of no use. `in_order`: sums are added up as it is written. `once`: it has no loop
     over registers, if it needs one at most. `aligned`: its first iterations are those before a
-    register that is aligned. `shifted`: what neighbours read is loaded once. `together`: the loop is
-    over rows, and it goes along all of them."""
+    register that is aligned. `shifted`: what neighbours read is loaded once. `together`: the loop
+    is over rows, and it goes along all of them."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
     fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn, once, together)
@@ -107,16 +107,19 @@ def divide_loop(
         yield from use_instruction(p, (*rest, 0) if guarded else rest, lanes, counted=True)
 
 
-def running_from_zero(p: Cursors, path: q.Path) -> Generator[Op | None, Any, q.Path]:
-    """Make the loop at `path` one that runs at least once, with a loop beside it for the case that
-    it does not, and that starts at 0. Returns its place. Raises RewriteError if it never runs."""
+def running_from_zero(
+    p: Cursors, path: q.Path, least: int = 1
+) -> Generator[Op | None, Any, q.Path]:
+    """Make the loop at `path` one that runs at least once, or `least` times, with a loop beside it
+    for the case that it does not, and that starts at 0. Returns its place. Raises RewriteError if
+    it never runs so often."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
     length = loop.hi - loop.lo
-    if trips(loop, ranges_at(p.ast, path[:-1]))[0] < 1:
+    if trips(loop, ranges_at(p.ast, path[:-1]))[0] < least:
         if length.is_const:
-            raise RewriteError("the loop has no iteration")
-        condition = f"{show_affine(length - length.const)} > {-length.const}"
+            raise RewriteError(f"the loop does not run {least} times")
+        condition = f"{show_affine(length - length.const)} > {least - 1 - length.const}"
         yield from p.do("specialize", At(path), (condition,))
         path = (*path, 0)
     if loop.lo != q.Affine(0):

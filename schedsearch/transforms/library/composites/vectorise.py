@@ -25,8 +25,9 @@ for j in seq(0, n):
     y[i, j] = r * x[i, j]     ->     vec_f32x8_mul_...(n, y[i, 0:n], r, x[i, 0:n])
 ```
 
-With `shifted`, too, it loads each register of a row that neighbours share once (`x[j - 1] + x[j]`),
-and makes the others of two of them.
+Of a loop whose length is not known, just one of `least` iterations and more is that instruction:
+compilers are faster with short ones. With `shifted`, too, it loads each register of a row that
+neighbours share once (`x[j - 1] + x[j]`), and makes the others of two of them.
 """
 
 from collections.abc import Iterator
@@ -36,8 +37,10 @@ from schedsearch.analysis.walkers import fresh, loops, names
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
+from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.vectors import (
+    LONG,
     TAILS,
     divide_loop,
     running_from_zero,
@@ -56,8 +59,9 @@ NORMAL_ARGS = {"aligned": True}
 
 MAX_UNROLL = 8
 
-SHIFTED = ((16, 4), (8, 2), (4, 1))
-"""From how many registers on a row that neighbours share is loaded once, and how many at a time."""
+ALIGNED = ((LONG, 4, True), (8, 2, True), (4, 1, True), (LONG, 4, False))
+"""From how many registers on a loop is one instruction, how many of them it takes at a time, and
+whether it loads rows once."""
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -83,14 +87,18 @@ def _aligned(proc: q.Proc, loop: q.For, lanes: int, target: Target) -> Iterator[
     if target.threads > 1 and len([*loops_at(proc, loop.path)]) == 1:
         return  # threads divide it
     fused = fuse(proc, loop, lanes, counted=True)
-    if fused is not None and shared_rows(fused):
-        for least, unroll in SHIFTED:
-            if worth_aligning(proc, loop, lanes, target, least):
-                whole = {"lanes": lanes, "unroll": unroll, "tail": "masked", "aligned": True}
-                yield loop, {**whole, "shifted": True}
-                break
-    if worth_aligning(proc, loop, lanes, target):
-        yield loop, {"lanes": lanes, "unroll": 4, "tail": "masked", "aligned": True}
+    shared = fused is not None and bool(shared_rows(fused))
+    for registers, unroll, shifted in ALIGNED:
+        if (loop.extent is None and registers < LONG) or (shifted and not shared):
+            continue
+        if worth_aligning(proc, loop, lanes, target, registers):
+            whole: dict[str, ArgValue] = {"lanes": lanes, "unroll": unroll, "tail": "masked"}
+            whole["aligned"] = True
+            if shifted:
+                whole["shifted"] = True
+            if loop.extent is None:
+                whole["least"] = registers * lanes
+            yield loop, whole
 
 
 def _lanes(target: Target, loop: q.For) -> int:
@@ -120,7 +128,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if args.get("aligned", False) is True:
         if tail != "masked":
             raise RewriteError("a loop in one instruction has a masked tail")
-        path = yield from running_from_zero(p, path)
+        path = yield from running_from_zero(p, path, _least(args))
         shifted = args.get("shifted", False) is True
         yield from use_instruction(
             p, path, lanes, True, chains=unroll, aligned=True, shifted=shifted
@@ -145,6 +153,13 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     yield from p.do("divide_loop", inner, lanes, (vector, lane), perfect=True)
     yield from use_instruction(p, p.path(inner, 0), lanes, counted=False)
     yield from p.do("unroll_loop", inner)
+
+
+def _least(args: Args) -> int:
+    least = args.get("least", 1)
+    if type(least) is not int or least < 1:
+        raise RewriteError("the least number of iterations is a whole number from 1 on")
+    return least
 
 
 def _checked(args: Args) -> tuple[int, int, str]:

@@ -13,6 +13,7 @@ from schedsearch.analysis.ranges import Ranges
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
+from schedsearch.transforms.vector.fused.iterations import mentions
 from schedsearch.transforms.vector.fused.model import (
     COPY,
     LANE,
@@ -127,9 +128,26 @@ def _apart(accesses: ArrayAccesses) -> bool:
         return True
     if not any(accesses.moves):
         return only_reduces(accesses)
-    # All other variables are bound outside of the loop.
-    boxes = [(box_of(place), Ranges()) for place in accesses.places]
-    return separates(accesses.loop.iter, boxes, lambda atom: True)
+    lane = accesses.loop.iter
+    written = {stmt.idx for stmt in accesses.writes}
+    return all(
+        other_row(one, other, lane) or _of_lanes(one, other, lane)
+        for one in written
+        for other in set(accesses.places)
+    )
+
+
+def other_row(one: Indices, other: Indices, lane: q.Var) -> bool:
+    """Whether two places are in different rows, whatever the lanes are."""
+    fixed = [pair for pair in zip(one, other, strict=True) if not mentions(pair, lane)]
+    return any((a - b).is_const and (a - b).const for a, b in fixed)
+
+
+def _of_lanes(one: Indices, other: Indices, lane: q.Var) -> bool:
+    """Whether each lane has elements of its own at two places. All other variables are bound
+    outside of the loop."""
+    boxes = [(box_of(place), Ranges()) for place in (one, other)]
+    return separates(lane, boxes, lambda atom: True)
 
 
 def only_reduces(accesses: ArrayAccesses) -> bool:

@@ -24,6 +24,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.transforms.vector.fused import snippets
 from schedsearch.transforms.vector.fused.model import LANE, Fused
+from schedsearch.transforms.vector.fused.operands import other_row
 from schedsearch.transforms.vector.fused.values import Values
 
 _LINE_BITS = 512
@@ -50,14 +51,12 @@ def shared_rows(fused: Fused) -> list[Row]:
     """Rows whose registers lie in a line each, and are read at more places than one."""
     found: dict[tuple[q.Var, tuple[q.Affine, ...]], list[q.Read]] = {}
     for stmt in fused.body:
-        if not isinstance(stmt, q.Assign | q.Reduce):
-            return []
-        for read in reads(stmt.rhs):
+        for read in reads(stmt.rhs) if isinstance(stmt, q.Assign | q.Reduce) else ():
             if _moves(fused, read):
                 places = found.setdefault((read.buf, read.idx[:-1]), [])
                 if read not in places:
                     places.append(read)
-    rows = []
+    rows: list[Row] = []
     for (buf, _), places in found.items():
         ordered = sorted(places, key=_place)
         first, last = _place(ordered[0]), _place(ordered[-1])
@@ -71,12 +70,17 @@ def shared_rows(fused: Fused) -> list[Row]:
 
 
 def _moves(fused: Fused, read: q.Read) -> bool:
+    """Whether it is of elements that follow each other, and which the instruction does not write."""
     if read.buf.uid >= len(fused.operands) or not read.idx:
         return False
     op, bits = fused.operands[read.buf.uid], ELEMENT_BITS[read.type]
-    plain = op.moves and not (op.written or op.registers or op.inner or op.places)
+    plain = op.moves and not (op.registers or op.inner or op.places)
     fits = bits >= _LEAST_BITS and bits * fused.lanes == _LINE_BITS
-    return plain and fits and (LANE, 1) in read.idx[-1].terms
+    written = [
+        s.idx for s in fused.body if isinstance(s, q.Assign | q.Reduce) and s.buf == read.buf
+    ]
+    kept = all(other_row(idx, read.idx, LANE) for idx in written)
+    return plain and fits and kept and (LANE, 1) in read.idx[-1].terms
 
 
 def _place(read: q.Read) -> int:
