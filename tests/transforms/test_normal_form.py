@@ -123,7 +123,7 @@ def test_every_sum_of_a_triangle_is_in_registers_in_the_end(name: str) -> None:
 )
 def test_a_triangle_over_columns_becomes_one_over_rows(name: str) -> None:
     """With the same blocks, and copies that are transposed in registers."""
-    steps = names(name)
+    steps = [step for step in names(name) if step != "vectorise"]  # rows that no sum needs
     assert steps.index("turn_result") < steps.index("cut_triangle") < steps.index("block_all")
     assert steps[-1] == "transpose"
 

@@ -27,7 +27,7 @@ PROCEDURES = Procedures("elementwise")
 (VECTORISE,) = select(["vectorise"])
 WIDE = replace(TARGET, vector_bits=512)
 CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"
-SIZES = [1, 3, 4, 5, 17, 53, 140]
+SIZES = [1, 3, 4, 5, 17, 53, 140, 259]
 
 
 FLAGS = {
@@ -70,7 +70,7 @@ def test_loops_begin_anywhere_in_a_line(tmp_path: Path, monkeypatch: pytest.Monk
     for padding in range(61, 61 + 16):
         monkeypatch.setattr(native, "PADDING", padding)
         for number, original in enumerate(originals):
-            for n in (1, 2, 9, 37):
+            for n in (1, 37, 256, 275):
                 found, wanted = (arguments(mirror(original), {"n": n}, 5) for _ in range(2))
                 library.call(number, mirror(original), found)
                 interpret(mirror(original), wanted)

@@ -39,8 +39,8 @@ def worth_aligning(
     registers might lie in two cache lines, and it waits for them: not for functions."""
     if target.vector_bits <= 8 * max(target.align, ALLOCATED) or _has_functions(loop):
         return False
-    if loop.extent is not None:
-        return loop.extent >= least * lanes
+    if trips(loop, ranges_at(proc, loop.path[:-1]))[1] < least * lanes:
+        return False
     return may_be_long(proc, loop.path, loop.hi - loop.lo, least * lanes)
 
 

@@ -70,16 +70,14 @@ def shared_rows(fused: Fused) -> list[Row]:
 
 
 def _moves(fused: Fused, read: q.Read) -> bool:
-    """Whether it is of elements that follow each other, and which the instruction does not write."""
+    """Whether it is of neighbours in memory that the instruction does not write."""
     if read.buf.uid >= len(fused.operands) or not read.idx:
         return False
     op, bits = fused.operands[read.buf.uid], ELEMENT_BITS[read.type]
     plain = op.moves and not (op.registers or op.inner or op.places)
     fits = bits >= _LEAST_BITS and bits * fused.lanes == _LINE_BITS
-    written = [
-        s.idx for s in fused.body if isinstance(s, q.Assign | q.Reduce) and s.buf == read.buf
-    ]
-    kept = all(other_row(idx, read.idx, LANE) for idx in written)
+    simple = (stmt for stmt in fused.body if isinstance(stmt, q.Assign | q.Reduce))
+    kept = all(s.buf != read.buf or other_row(s.idx, read.idx, LANE) for s in simple)
     return plain and fits and kept and (LANE, 1) in read.idx[-1].terms
 
 
