@@ -70,11 +70,23 @@ def walk(
             return
 
 
+def _shortened(rewrite: Rewrite, choice: int) -> Rewrite:
+    """What is proposed for longer rows than those here: begin at aligned registers, and load what
+    neighbours share once."""
+    args, chance = dict(rewrite.args), random.Random(f"{choice} {rewrite}")
+    if args.get("tail") != "masked" or rewrite.transform != "vectorise":
+        return rewrite
+    args |= {"unroll": chance.choice((1, 2)), "lanes": chance.choice((2, 4, args["lanes"]))}
+    args |= {"aligned": True, "shifted": chance.random() < 0.5, "least": chance.choice((1, 7))}
+    return replace(rewrite, args=tuple(sorted(args.items()))) if chance.random() < 0.7 else rewrite
+
+
 def _legal(state: State, choice: int, target: Target) -> Iterator[tuple[Rewrite, Any]]:
     target = replace(target, build=state.build)
     for transform in _order(choice):
         rewrites = list(transform.rewrites(state.ast, target))
         rewrites.sort(key=lambda rewrite: random.Random(f"{choice} {rewrite}").random())
+        rewrites = [_shortened(rewrite, choice) for rewrite in rewrites]
         for rewrite in rewrites[:TRIES]:
             try:
                 yield rewrite, apply(state.procedure, state.ast, rewrite, target.fp)

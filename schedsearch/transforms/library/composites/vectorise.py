@@ -51,7 +51,7 @@ from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
-from schedsearch.transforms.vector.fused.shifted import shared_rows
+from schedsearch.transforms.vector.fused.shifted import worth_shifting
 
 VERSION = 1
 NORMAL_FORM = 6
@@ -87,7 +87,7 @@ def _aligned(proc: q.Proc, loop: q.For, lanes: int, target: Target) -> Iterator[
     if target.threads > 1 and len([*loops_at(proc, loop.path)]) == 1:
         return  # threads divide it
     fused = fuse(proc, loop, lanes, counted=True)
-    shared = fused is not None and bool(shared_rows(fused))
+    shared = fused is not None and worth_shifting(fused)
     for registers, unroll, shifted in ALIGNED:
         if (loop.extent is None and registers < LONG) or (shifted and not shared):
             continue

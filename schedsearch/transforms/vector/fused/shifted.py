@@ -28,7 +28,8 @@ from schedsearch.transforms.vector.fused.operands import other_row
 from schedsearch.transforms.vector.fused.values import Values
 
 _LINE_BITS = 512
-_LEAST_BITS = 32
+_ELEMENT_BITS = 32, 64
+"""Of elements that one instruction shifts, in registers of a line."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,14 @@ class Row:
         return f"{self.name}_before" if number < 0 else f"{self.name}_{number}"
 
 
+def worth_shifting(fused: Fused) -> bool:
+    """Whether each register of a row fills a line, so that those beside it lie in two."""
+    kinds = [ELEMENT_BITS[row.middle.type] for row in shared_rows(fused)]
+    return any(bits in _ELEMENT_BITS and bits * fused.lanes == _LINE_BITS for bits in kinds)
+
+
 def shared_rows(fused: Fused) -> list[Row]:
-    """Rows whose registers lie in a line each, and are read at more places than one."""
+    """Rows that are read at more places than one."""
     found: dict[tuple[q.Var, tuple[q.Affine, ...]], list[q.Read]] = {}
     for stmt in fused.body:
         for read in reads(stmt.rhs) if isinstance(stmt, q.Assign | q.Reduce) else ():
@@ -73,12 +80,11 @@ def _moves(fused: Fused, read: q.Read) -> bool:
     """Whether it is of neighbours in memory that the instruction does not write."""
     if read.buf.uid >= len(fused.operands) or not read.idx:
         return False
-    op, bits = fused.operands[read.buf.uid], ELEMENT_BITS[read.type]
+    op = fused.operands[read.buf.uid]
     plain = op.moves and not (op.registers or op.inner or op.places)
-    fits = bits >= _LEAST_BITS and bits * fused.lanes == _LINE_BITS
     simple = (stmt for stmt in fused.body if isinstance(stmt, q.Assign | q.Reduce))
     kept = all(s.buf != read.buf or other_row(s.idx, read.idx, LANE) for s in simple)
-    return plain and fits and kept and (LANE, 1) in read.idx[-1].terms
+    return plain and kept and (LANE, 1) in read.idx[-1].terms
 
 
 def _place(read: q.Read) -> int:
