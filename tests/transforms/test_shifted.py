@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,9 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.registry import apply, normalises, select
+from schedsearch.transforms.registry import apply, label, normalises, select
 from schedsearch.transforms.vector.fused import shifted
 from schedsearch.transforms.vector.fused.source import fused_instruction
 from transforms import native
@@ -98,6 +100,53 @@ def test_a_row_that_is_shifted_wrongly_is_found(
         assert wrong("three", FLAGS["plain"], tmp_path)
     finally:
         fused_instruction.cache_clear()
+
+
+@pytest.mark.normal
+def test_random_neighbours_in_registers_of_every_length(tmp_path: Path) -> None:
+    """Up to a register apart, of several rows, in as many registers at a time as there may be."""
+    rng = random.Random(7)
+    shapes = [(lanes, unroll) for lanes in (2, 4, 8, 16) for unroll in (1, 2, 4)] * 3
+    text = "\n".join(random_loop(rng, number, shape[0]) for number, shape in enumerate(shapes))
+    (tmp_path / "drawn.py").write_text(f"from __future__ import annotations\n{IMPORTS}\n{text}")
+    procs = load_source(tmp_path / "drawn.py").procs
+    meanings, codes = [], []
+    for number, (lanes, unroll) in enumerate(shapes):
+        procedure = procs[f"drawn{number}"]
+        meanings.append(mirror(procedure))
+        args = {"lanes": lanes, "unroll": unroll, "tail": "masked", "aligned": True}
+        args |= {"shifted": True, "least": rng.choice((1, 5))}
+        loop = meanings[-1].body[0]
+        step = Rewrite("vectorise", 1, loop.path, label(loop), tuple(sorted(args.items())))
+        codes.append(generate_c(apply(procedure, meanings[-1], step)))
+    flags = FLAGS["avx512"] if runs_here(FLAGS["avx512"]) else FLAGS["plain"]
+    library = Library(codes, tmp_path, flags)
+    for n in (1, 4, 5, 19, 48, 81, 97, 130):
+        for number, meaning in enumerate(meanings):
+            given, wanted = (arguments(meaning, {"n": n}, 5) for _ in range(2))
+            library.call(number, meaning, given)
+            interpret(meaning, wanted)
+            assert all(map(np.allclose, given, wanted)), (text.split("@proc")[number + 1], n)
+
+
+IMPORTS = "from exo import proc"
+
+
+def random_loop(rng: random.Random, number: int, lanes: int) -> str:
+    """Terms of rows of two arrays; a row at least is read at two places."""
+    kind, row = rng.choice(("f32", "f64", "i32")), rng.randrange(3)
+    first, last = sorted(rng.sample(range(lanes + 1), 2))
+    reads = [f"x[{row}, i + {first}]", f"x[{row}, i + {last}]"]
+    for _ in range(rng.randrange(5)):
+        other = f"z[i + {rng.randrange(2 * lanes)}]"
+        reads.append(rng.choice((f"x[{rng.randrange(3)}, i + {rng.randint(first, last)}]", other)))
+    rng.shuffle(reads)
+    factor = (lambda: rng.randint(1, 3)) if kind == "i32" else (lambda: rng.randint(1, 9) / 4)
+    terms = rng.choice((" + ", " - ")).join(f"{factor()} * {read}" for read in reads)
+    array = f"x: {kind}[3, n + 32], z: {kind}[n + 32]"
+    op = rng.choice(("=", "+="))
+    head = f"def drawn{number}(n: size, y: {kind}[n], {array}):"
+    return f"@proc\n{head}\n    for i in seq(0, n):\n        y[i] {op} {terms}\n"
 
 
 @pytest.mark.parametrize("name", [name for name in PROCEDURES if name.startswith("no_")])
