@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 
 from schedsearch.core.build import Build
@@ -28,20 +29,23 @@ def function_libraries(
     """The loops, by every compiler that kernels may have; those that do not compile are left
     out."""
     options = ("", _WIDE) if target.vector_bits == 512 else ("",)
-    text = _source(kinds, own, target.fp)
-    for compiler in (target.compiler, *target.other_compilers):
-        for each in options:
-            build = Build(compiler.kind, each)
-            code = GeneratedC("functions", "", text, digest_of([text, compiler.kind, each]), build)
-            built = builder.build(code, timeout_s)
-            if isinstance(built, Artifact):
-                yield Path(built.path)
+    # Compilers approximate roots where the C has no quotients (`core/build.py`).
+    numbered = [*enumerate(kinds)]
+    roots = [each for each in numbered if each[1].endswith(f" {ROOT}")]
+    parts = [part for part in (roots, [e for e in numbered if e not in roots]) if part]
+    compilers = target.compiler, *target.other_compilers
+    for part, compiler, option in product(parts, compilers, options):
+        text, build = _source(part, own, target.fp), Build(compiler.kind, option)
+        key = digest_of([text, compiler.kind, option])
+        built = builder.build(GeneratedC("functions", "", text, key, build), timeout_s)
+        if isinstance(built, Artifact):
+            yield Path(built.path)
 
 
-def _source(kinds: tuple[str, ...], own: Functions, fp: FloatingPoint) -> str:
+def _source(kinds: Iterable[tuple[int, str]], own: Functions, fp: FloatingPoint) -> str:
     """All loops, and a table of them: which kind each is of, and bytes of an element."""
     texts, table = ["#include <math.h>"], []
-    for number, kind in enumerate(kinds):
+    for number, kind in kinds:
         element = ELEMENT_TYPES[kind.partition(" ")[0]]
         loops = [(name, text) for of, name, text in own if of == kind]
         for way, value in enumerate(_values(kind, fp)):
@@ -65,10 +69,6 @@ def _source(kinds: tuple[str, ...], own: Functions, fp: FloatingPoint) -> str:
 def _values(kind: str, fp: FloatingPoint) -> list[str]:
     """C of an element, in ways of which the fastest counts."""
     kind, _, how = kind.partition(" ")
-    fast = fp is FloatingPoint.FAST
     if how == DIVISION:
-        return ["a[i] / b[i]", *(["1 / b[i]"] if fast else [])]
-    if how == ROOT:
-        root = FUNCTIONS["sqrt_"].c_of(kind, "{}[i]")
-        return [root, *([f"1 / {root}"] if fast else [])]
-    return [FUNCTIONS[how].c_of(kind, "{}[i]")]
+        return ["a[i] / b[i]", *(["1 / b[i]"] if fp is FloatingPoint.FAST else [])]
+    return [FUNCTIONS["sqrt_" if how == ROOT else how].c_of(kind, "{}[i]")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 
 from schedsearch.analysis.accesses import written_buffers
@@ -45,6 +45,20 @@ def operations(proc: q.Proc, fp: FloatingPoint) -> Mapping[int, Needs]:
     return scan.found
 
 
+@q.per_node
+def _written(loop: q.For) -> frozenset[q.Var]:
+    return written_buffers(loop.body)
+
+
+@q.per_node
+def _rewritten(loop: q.For) -> frozenset[q.Var]:
+    """Arrays of which a loop writes the same elements in each iteration, scalars among them."""
+    stores = (stmt for stmt in q.walk(loop.body) if isinstance(stmt, q.Assign | q.Reduce))
+    return frozenset(
+        stmt.buf for stmt in stores if not any(loop.iter in q.expr_vars(at) for at in stmt.idx)
+    )
+
+
 class _Scan:
     def __init__(self, proc: q.Proc, fp: FloatingPoint) -> None:
         self.fp = fp
@@ -61,7 +75,7 @@ class _Scan:
                 value = reduced.term if reduced else stmt.rhs
                 order = self._order(stmt, loops) if isinstance(stmt, q.Reduce) else None
                 if order:
-                    needs = self._of_product(value, order, loops, known)
+                    needs = self._of_product(stmt.type, value, order, loops, known)
                 else:
                     needs = Needs(self._needs(value, loops, known))
                 if reduced and not order:
@@ -81,21 +95,22 @@ class _Scan:
 
     def _of_product(
         self,
+        kind: str,
         value: q.Expr,
         order: Order,
         loops: tuple[q.For, ...],
         known: dict[q.Expr, frozenset[q.Var]],
     ) -> Needs:
         """The needs of a product that is summed in this order."""
-        kind, steps = value.type, Needs()
+        steps = Needs()
         for step in order.steps:
             steps[kind, step.loops] += step.multiplications
             steps[f"{kind} +", step.loops] += step.summed
         needs = Needs()
-        for where in self._divisions(value, loops):
+        for where in self._divisions(kind, value, loops):
             needs[f"{kind} {DIVISION}", where] += 1
             steps[kind, where] -= steps[kind, where] > 0
-        free = self._one_in_a_product(value, loops)
+        free = self._one_in_a_product(kind, value, loops)
         for factor in _operands(value, _PRODUCTS):
             needs.update(self._operand(factor, factor in free, loops, known, False))
         return needs + steps
@@ -145,13 +160,13 @@ class _Scan:
         merges = list(self._of_chain(operands, family, loops))
         free = set[q.Expr]()
         if family is _PRODUCTS:
-            for where in self._divisions(expr, loops, perhaps):
+            for where in self._divisions(kind, expr, loops, perhaps):
                 yield f"{kind} {DIVISION}", where
                 if where in merges:
                     merges.remove(where)
                 elif self.fp is not FloatingPoint.FAST and merges:
                     merges.remove(max(merges, key=len))
-            free = self._one_in_a_product(expr, loops)
+            free = self._one_in_a_product(kind, expr, loops)
         yield from ((kind, where) for where in merges)
         for operand in operands:
             yield from self._operand(operand, operand in free, loops, known, perhaps)
@@ -181,30 +196,33 @@ class _Scan:
         kind = _kind_of_call(expr)
         if " " in kind and not perhaps and not self.equal.new("", [expr]):
             return
-        yield expr.type if perhaps else kind, self._varies(expr, loops, set())
+        if perhaps or " " not in kind:
+            yield expr.type, self._varies(expr, loops, set())
+        else:
+            yield kind, self._rarely(expr, loops)
         function = FUNCTIONS.get(expr.name)
         for number, arg in enumerate(expr.args):
             chosen = number > 1 and function is not None and bool(function.chooses)
             yield from self._needs(arg, loops, known, perhaps or chosen)
 
     def _divisions(
-        self, expr: q.Expr, loops: tuple[q.For, ...], perhaps: bool = False
+        self, kind: str, expr: q.Expr, loops: tuple[q.For, ...], perhaps: bool = False
     ) -> list[Loops]:
         """Where a product needs divisions that have not been counted.
 
         `fast` multiplies all divisors that vary with the same loops first, or with fewer. Otherwise
         each division stands as it is written.
         """
-        if perhaps or not _divides(expr.type):
+        if perhaps or not _divides(kind):
             return []
         if self.fp is not FloatingPoint.FAST:
             new = [each for each in _quotients(expr) if self.equal.new("", [each])]
-            return [self._varies(each, loops, set()) for each in new]
+            return [self._rarely(each, loops) for each in new]
         above, below = Counter[q.Expr](), Counter[q.Expr]()
         for operand, divides in _sides(expr):
             (below if divides else above)[operand] += 1
         divisors = {
-            each: self._varies(each, loops, set())
+            each: self._rarely(each, loops)
             for each in below - above
             if not isinstance(each, q.Const) and not self._inverted(each)
         }
@@ -224,16 +242,16 @@ class _Scan:
             case _:
                 return False
 
-    def _one_in_a_product(self, expr: q.Expr, loops: tuple[q.For, ...]) -> set[q.Expr]:
+    def _one_in_a_product(self, kind: str, expr: q.Expr, loops: tuple[q.For, ...]) -> set[q.Expr]:
         """Operands of a product whose function another one's is, too: `sqrt(x) * sqrt(y)`."""
         found = set[q.Expr]()
-        if self.fp is not FloatingPoint.FAST or not _divides(expr.type):
+        if self.fp is not FloatingPoint.FAST or not _divides(kind):
             return found
         calls: dict[str, dict[q.Expr, Loops]] = {}
         for each in _operands(expr, _PRODUCTS):
             if isinstance(each, q.Extern) and each.name in _ONE_IN_A_PRODUCT:
                 own = calls.setdefault(_ONE_IN_A_PRODUCT[each.name], {})
-                own[each] = self._varies(each, loops, set())
+                own[each] = self._rarely(each, loops)
         for own in calls.values():
             needed = _largest(own.values())
             for each, where in own.items():
@@ -257,23 +275,35 @@ class _Scan:
             extra = 1 if family is _SUMS else (times - 1).bit_length()
             yield from [varies[often]] * extra
 
-    def _varies(self, expr: q.Expr, loops: tuple[q.For, ...], within: set[q.Var]) -> Loops:
-        """The loops that a value varies with; `within` are variables that it is a value of."""
+    def _varies(
+        self,
+        expr: q.Expr,
+        loops: tuple[q.For, ...],
+        within: set[q.Var],
+        changes: Callable[[q.For], frozenset[q.Var]] = _written,
+    ) -> Loops:
+        """The loops that a value varies with; `within` are variables that it is a value of. A loop
+        `changes` some arrays."""
         found: set[q.Var] = set()
         for node in q.walk_expr(expr):
             match node:
                 case q.Read(buf=buf) if buf in self.values and buf not in within:
-                    found |= self._varies(self.values[buf], loops, within | {buf})
+                    found |= self._varies(self.values[buf], loops, within | {buf}, changes)
                 case q.Read(buf=buf, idx=idx):
                     used = frozenset[q.Var]().union(*map(q.expr_vars, idx))
                     found |= {
-                        loop.iter for loop in loops if loop.iter in used or buf in _written(loop)
+                        loop.iter for loop in loops if loop.iter in used or buf in changes(loop)
                     }
                 case q.ReadConfig():
                     found |= {loop.iter for loop in loops if _configures(loop)}
                 case _:
                     pass
         return frozenset(found)
+
+    def _rarely(self, expr: q.Expr, loops: tuple[q.For, ...]) -> Loops:
+        """The loops that a value varies with that may be kept in an array: of `A[j, j]` in rows
+        `i` of `A` there is one for each `j`."""
+        return self._varies(expr, loops, set(), _rewritten)
 
 
 def _only_values(proc: q.Proc) -> dict[q.Var, q.Expr]:
@@ -309,6 +339,9 @@ def _kind_of_call(expr: q.Extern) -> str:
         return expr.type
     kind = "f32" if expr.type == "f16" else expr.type
     if expr.name in _ROOTS:
+        match expr.args[0]:
+            case q.BinOp("*", lhs, rhs) if lhs == rhs:
+                return expr.type  # its size
         return f"{kind} {ROOT}" if _divides(expr.type) else expr.type
     # Compilers multiply where the exponent is a number.
     if function.instruction or (expr.name == "pow_" and isinstance(expr.args[1], q.Const)):
@@ -349,11 +382,6 @@ def _largest(found: Iterable[Loops]) -> list[Loops]:
     """Those that are part of no other."""
     distinct = list(dict.fromkeys(found))
     return [each for each in distinct if not any(each < other for other in distinct)]
-
-
-@q.per_node
-def _written(loop: q.For) -> frozenset[q.Var]:
-    return written_buffers(loop.body)
 
 
 @q.per_node

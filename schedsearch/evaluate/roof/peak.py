@@ -5,7 +5,7 @@ threads."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import cycle, islice, product
 
 from schedsearch.core.errors import UserError
@@ -41,7 +41,7 @@ class Peaks:
     f32_min: float = 0.0
     f64_min: float = 0.0
     i32_min: float = 0.0
-    functions: tuple[tuple[str, float], ...] = ()
+    functions: tuple[tuple[str, float], ...] = field(default=(), kw_only=True)
 
     def rate(self, kind: str) -> float:
         """For operations of a type (`Work.ops`); 16-bit integers are held against bytes, functions
@@ -106,7 +106,7 @@ def measure_peaks(
         )
     rates = tuple(map(float, numbers))
     values = zip(kinds, rates[_PEAKS:], strict=False)
-    return Peaks(*rates[:_PEAKS], tuple(values)), rates[_PEAKS + len(kinds) :]
+    return Peaks(*rates[:_PEAKS], functions=tuple(values)), rates[_PEAKS + len(kinds) :]
 
 
 def _scaled(mix: Streams, target: Target) -> tuple[float, float, float]:

@@ -2,8 +2,8 @@
 
 Two limits, each measured: the peaks of the operations' types (multiply-adds; functions and
 divisions, which multiply-adds may overlap), and the bandwidth of moving just what a call has to
-load, store and update, in arrays as large as the procedure's own. Neither depends on a schedule, so no schedule is faster, unless something is measured or counted
-wrongly.
+load, store and update, in arrays as large as the procedure's own. Neither depends on a schedule, so
+no schedule is faster, unless something is measured or counted wrongly.
 """
 
 from __future__ import annotations
@@ -145,9 +145,7 @@ def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
     )
 
 
-def _longest(
-    ops: Iterable[tuple[str, float]], rates: Mapping[str, float]
-) -> tuple[float, str]:
+def _longest(ops: Iterable[tuple[str, float]], rates: Mapping[str, float]) -> tuple[float, str]:
     """Seconds of the unit that takes longest, and the type that takes most of them. Units overlap:
     64-bit divisions leave room for eight times as many multiply-adds, exponentials for some."""
     units: dict[str, dict[str, float]] = {}
