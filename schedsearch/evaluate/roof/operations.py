@@ -33,6 +33,9 @@ _ROOTS = ("sqrt", "sqrt_")
 _ONE_IN_A_PRODUCT = {"sqrt": "sqrt", "sqrt_": "sqrt", "exp": "exp", "expf": "exp"}
 """Functions of which compilers make one where two are multiplied."""
 
+_TOGETHER = {"sin_": "sin", "cos": "sin", "exp": "expf", "sigmoid_": "sigmoid"}
+"""Functions that are computed with another one of the same number."""
+
 _NO_DIVISION = (*_ONE_IN_A_PRODUCT, "pow_")
 """Functions whose reciprocal takes no longer than they do."""
 
@@ -194,16 +197,21 @@ class _Scan:
         """Equal calls of curves count once wherever they are."""
         known[expr] = q.expr_vars(expr)
         kind = _kind_of_call(expr)
-        if " " in kind and not perhaps and not self.equal.new("", [expr]):
-            return
         if perhaps or " " not in kind:
             yield expr.type, self._varies(expr, loops, set())
-        else:
+        elif self._is_new(expr):
             yield kind, self._rarely(expr, loops)
+        else:
+            return
         function = FUNCTIONS.get(expr.name)
         for number, arg in enumerate(expr.args):
             chosen = number > 1 and function is not None and bool(function.chooses)
             yield from self._needs(arg, loops, known, perhaps or chosen)
+
+    def _is_new(self, call: q.Extern) -> bool:
+        if len(call.args) > 1:
+            return self.equal.new("", [call])
+        return self.equal.new(_TOGETHER.get(call.name, call.name), call.args)
 
     def _divisions(
         self, kind: str, expr: q.Expr, loops: tuple[q.For, ...], perhaps: bool = False
@@ -224,7 +232,7 @@ class _Scan:
         divisors = {
             each: self._rarely(each, loops)
             for each in below - above
-            if not isinstance(each, q.Const) and not self._inverted(each)
+            if not _constant(each) and not self._inverted(each)
         }
         return [
             where
@@ -334,8 +342,7 @@ def _only_roots(proc: q.Proc) -> set[q.Var]:
 def _kind_of_call(expr: q.Extern) -> str:
     """C computes functions of f16 in f32. A number's function is none at all."""
     function = FUNCTIONS.get(expr.name)
-    constant = all(isinstance(arg, q.Const) for arg in expr.args)
-    if function is None or expr.type in INTEGERS or constant:
+    if function is None or expr.type in INTEGERS or _constant(expr):
         return expr.type
     kind = "f32" if expr.type == "f16" else expr.type
     if expr.name in _ROOTS:
@@ -344,9 +351,13 @@ def _kind_of_call(expr: q.Extern) -> str:
                 return expr.type  # its size
         return f"{kind} {ROOT}" if _divides(expr.type) else expr.type
     # Compilers multiply where the exponent is a number.
-    if function.instruction or (expr.name == "pow_" and isinstance(expr.args[1], q.Const)):
+    if function.instruction or (expr.name == "pow_" and _constant(expr.args[1])):
         return expr.type
     return f"{kind} {expr.name}"
+
+
+def _constant(expr: q.Expr) -> bool:
+    return not any(isinstance(each, q.Read | q.ReadConfig) for each in q.walk_expr(expr))
 
 
 def _divides(kind: str) -> bool:
@@ -362,7 +373,7 @@ def _quotients(expr: q.Expr) -> Iterator[q.BinOp]:
         case q.BinOp() if expr.op in _PRODUCTS:
             yield from _quotients(expr.lhs)
             yield from _quotients(expr.rhs)
-            if expr.op == "/" and not isinstance(expr.rhs, q.Const):
+            if expr.op == "/" and not _constant(expr.rhs):
                 yield expr
 
 

@@ -160,7 +160,7 @@ static double bandwidth(const struct mix *mix, int way, int *meetings)
 
 /* -- functions ------------------------------------------------------------------------- */
 
-enum { ARRAY_BYTES = 4096, APART = 256, VALUES = 1 << 18 }; /* 50 us and more */
+enum { ARRAY_BYTES = 4096, APART = 256, VALUES = 1 << 20 }; /* 0.1 ms and more */
 
 /* As the libraries have it. */
 struct function {
@@ -253,17 +253,18 @@ static int all_tried(int m, int times)
     return 1;
 }
 
-static const double WORSE = 0.9;
+static const double WORSE = 0.9, HOPELESS = 0.5; /* than the best, by this factor */
 
-/* Which functions to try again: as below. */
+/* Chooses which functions to try again, as `next_way` does. Whether all have been tried so many
+ * times; one attempt at C's function of a single number may take as long as all others. */
 static int functions_tried(int times)
 {
     int all = 1;
     for (int f = 0; f < functions; f++) {
+        double of_best = best_functions[f] / best_function(all_functions[f].kind);
         tried_function[f] += due[f];
-        due[f] = tried_function[f] < TRIES ||
-                 best_functions[f] >= WORSE * best_function(all_functions[f].kind);
-        all = all && tried_function[f] >= times;
+        due[f] = of_best >= (tried_function[f] < TRIES ? HOPELESS : WORSE);
+        all = all && (tried_function[f] >= times || of_best < HOPELESS);
     }
     return all;
 }
