@@ -28,9 +28,9 @@ class EqualValues:
         self.computed[key] = frozenset[q.Var]().union(*map(q.expr_vars, own))
         return True
 
-    def enter(self, loop: q.For, depth: int, written: frozenset[q.Var], configures: bool) -> None:
-        """A loop begins that writes so much."""
-        for buf in written:
+    def enter(self, loop: q.For, depth: int, rewritten: frozenset[q.Var], configures: bool) -> None:
+        """A loop begins whose iterations all write the same elements of `rewritten`."""
+        for buf in rewritten:
             self.forget(buf)
         if configures:
             self.forget_all()

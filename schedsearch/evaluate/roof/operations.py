@@ -90,7 +90,7 @@ class _Scan:
             elif nested := q.blocks(stmt):
                 known = {}
                 if isinstance(stmt, q.For):
-                    self.equal.enter(stmt, len(loops), _written(stmt), _configures(stmt))
+                    self.equal.enter(stmt, len(loops), _rewritten(stmt), _configures(stmt))
                 for inner in nested:
                     self.block(inner, (*loops, stmt) if isinstance(stmt, q.For) else loops)
             elif isinstance(stmt, q.WriteConfig):
