@@ -290,6 +290,18 @@ def test_equal_calls_count_again_once_an_operand_has_changed() -> None:
 
 
 @proc
+def decaying(y: f32[9], s: f32):
+    y[0] = expf(s)
+    for t in seq(0, 9):
+        y[t] += expf(s)
+        s = s * 0.5
+
+
+def test_what_a_loop_changes_is_not_known_in_it() -> None:
+    assert costly(decaying) == {"f32 expf": 1 + 9}
+
+
+@proc
 def quotients(y: f32[9], a: f32[9], b: f32[9], c: f32[9]):
     for i in seq(0, 9):
         y[i] = a[i] / b[i] / c[i]
@@ -307,6 +319,13 @@ def of_two_loops(y: f32[4, 6], x: f32[4, 6], s: f32[4], t: f32[6]):
     for i in seq(0, 4):
         for j in seq(0, 6):
             y[i, j] = x[i, j] / (s[i] * t[j])
+
+
+@proc
+def of_more_loops(y: f32[4, 6], x: f32[4, 6], s: f32[4]):
+    for i in seq(0, 4):
+        for j in seq(0, 6):
+            y[i, j] = 1.0 / (s[i] * x[i, j])
 
 
 @proc
@@ -331,6 +350,7 @@ def test_a_product_needs_one_division_at_most() -> None:
     assert costly(other_quotients) == {"f64 /": 9}  # both by the reciprocal of `b`
     assert costly(other_quotients, FloatingPoint.STRICT) == {"f64 /": 2 * 9 + 9}
     assert by_kind(of_two_loops) == {"f32": 2 * 4 * 6, "f32 /": 4 + 6}
+    assert by_kind(of_more_loops) == {"f32": 4 * 6, "f32 /": 4 * 6}
     assert by_kind(summed_quotients) == {"f32": 2 * 4 * 6, "f32 /": 4}
     assert costly(divided_sides) == {"f32 /": 3, "f32 sqrt": 5}
 
