@@ -159,10 +159,10 @@ class Plots:
         return framed.update_layout(margin={"t": 80})  # each has a title of its own
 
     def roofline(self) -> Figure | None:
-        """Every verified schedule below what the machine can do: its multiply-add peak, and the
-        bandwidth of each level of memory (`Search.ceilings`); what binds is coloured. All are at
-        one intensity, the procedure's: its operations per byte that it has to move, whatever a
-        schedule moves more. None if it has no roofline, arithmetic or traffic."""
+        """Every verified schedule below what the machine can do: its peak for these operations,
+        and the bandwidth of each level of memory (`Search.ceilings`); what binds is coloured. All
+        are at one intensity, the procedure's: its operations per byte that it has to move, whatever
+        a schedule moves more. None if it has no roofline, arithmetic or traffic."""
         roof, frame = self.statistics.roof, self.statistics.roofline()
         if roof is None or frame is None:
             return None
@@ -181,7 +181,8 @@ class Plots:
             y = [rate * each for each in x]
             figure.add_trace(_roof(x, y, name, binds, name == own))
         flat = [min(roof.peak / max(rate for _, rate in slopes), ends[1])]
-        top = f"{roof.kind} peak, {roof.peak:.3g} {roof.unit}"
+        what = "all its operations" if roof.of_functions else f"{roof.kind} peak"
+        top = f"{what}, {roof.peak:.3g} {roof.unit}"
         peak = [roof.peak, roof.peak]
         figure.add_trace(_roof([*flat, ends[1]], peak, top, roof.limit == "compute", True))
         figure.add_trace(

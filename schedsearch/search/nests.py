@@ -97,7 +97,7 @@ def _computes(nest: Subject, roof: Roof) -> bool:
     """Whether computing takes longer than moving the data, at the peaks of the whole."""
     if not (roof.peak and roof.bandwidth):
         return False
-    return nest.work.flops / roof.peak > nest.work.bytes / roof.bandwidth
+    return roof.computing_s(nest.work) * 1e9 > nest.work.bytes / roof.bandwidth
 
 
 def _told(phase: Callable[[str], None], title: str) -> Callable[[Progress], None]:

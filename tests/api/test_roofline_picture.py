@@ -54,5 +54,12 @@ def test_the_peak_may_bind() -> None:
     assert [name for name in found if "binds" in name] == ["f32 peak, 200 GFLOP/s (binds)"]
 
 
+def test_a_peak_of_functions_is_of_all_operations_together() -> None:
+    """25 G operations a second, of which the exponentials are 5."""
+    rates = (("f32", 118.0), ("f32 expf", 5.06))
+    found = lines(replace(MEMORY, compute_s=1e-3, peak=25.0, kind="f32 expf", rates=rates))
+    assert "all its operations, 25 GFLOP/s (binds)" in found
+
+
 def test_where_levels_cannot_be_measured_there_is_the_roof_alone() -> None:
     assert len(lines(MEMORY, ())) == 2

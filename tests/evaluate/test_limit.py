@@ -60,6 +60,25 @@ def test_the_roofline_that_is_reached_is_the_limit() -> None:
     assert "20 GB/s" in memory
 
 
+FUNCTIONS = Roof(
+    1e-3, 1e-4, 25.0, "f32 expf", 20.0, "L2", rates=(("f32", 118.0), ("f32 expf", 5.06))
+)
+
+
+def test_functions_and_divisions_are_limits_of_their_own() -> None:
+    said = limit(FUNCTIONS, 1.1e-3, None)
+    assert said.startswith("Limited by functions, the f32 expf peak, 5.06 G/s: it reaches 91%")
+    divided = limit(replace(FUNCTIONS, kind="f64 /", rates=(("f64 /", 3.28),)), 1.1e-3)
+    assert "by divisions and roots, the f64 division peak, 3.28 G/s: it" in divided
+
+
+def test_what_is_below_such_a_limit_is_told_of_it() -> None:
+    said = limit(FUNCTIONS, 2e-3, hot(*LOOPS["stores"]))
+    assert "it reaches 50% of its roofline, which is that of functions, the f32 expf peak" in said
+    plain = limit(COMPUTE, 2e-3, hot(*LOOPS["stores"]))
+    assert "of its roofline (estimated" in plain
+
+
 def test_time_that_no_count_explains_is_waiting_for_data() -> None:
     said = limit(COMPUTE, 1.0, hot(*LOOPS["latency"]))
     assert "waiting for data" in said

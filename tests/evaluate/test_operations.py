@@ -7,12 +7,26 @@ from typing import Any
 
 import pytest
 from exo import config, proc
-from exo.libs.externs import relu, sqrt
+from exo.libs.externs import expf, fmaxf, relu, select, sigmoid, sin, sqrt
 
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.roof.kinds import unit_of
 from schedsearch.evaluate.roof.work import count_work
 from schedsearch.transforms.exo.mirror import mirror
+
+
+def by_kind(
+    procedure: Any, fp: FloatingPoint = FloatingPoint.FAST, **sizes: int
+) -> dict[str, float]:
+    ast = mirror(procedure)
+    return dict(count_work(ast, bind(ast, sizes), fp).ops)
+
+
+def costly(procedure: Any, fp: FloatingPoint = FloatingPoint.FAST) -> dict[str, float]:
+    """Functions, divisions and roots."""
+    found = by_kind(procedure, fp)
+    return {kind: n for kind, n in found.items() if unit_of(kind) != "arithmetic"}
 
 
 def operations(procedure: Any, fp: FloatingPoint = FloatingPoint.FAST, **sizes: int) -> float:
@@ -51,9 +65,12 @@ def by_a_temporary(C: f32[3, 5], A: f32[3, 7], B: f32[7, 5], alpha: f32):
                 C[i, j] += scaled * B[k, j]
 
 
-@pytest.mark.parametrize("procedure", [scaled_first, scaled_last, by_a_temporary])
-def test_what_is_the_same_for_all_iterations_is_done_once(procedure: Any) -> None:
-    assert operations(procedure) == 2 * 3 * 5 * 7 + 3 * 7
+@pytest.mark.parametrize(
+    ("procedure", "more"), [(scaled_first, 0), (scaled_last, 1), (by_a_temporary, 0)]
+)
+def test_what_is_the_same_for_all_iterations_is_done_once(procedure: Any, more: int) -> None:
+    """`more`: the reciprocal."""
+    assert operations(procedure) == 2 * 3 * 5 * 7 + 3 * 7 + more
 
 
 @proc
@@ -209,3 +226,246 @@ def of_rows(n: size, y: f32[n, n], x: f32[n], z: f32[n]):
 def test_in_triangles_the_longest_row_counts_for_what_rows_share() -> None:
     n = 12
     assert operations(of_rows, n=n) == n * (n - 1) // 2 + (n - 1) + (n - 1)
+
+
+# -- functions, divisions and roots ----------------------------------------------------
+
+
+@proc
+def softmax(y: f32[4, 6], x: f32[4, 6]):
+    for i in seq(0, 4):
+        top: f32
+        top = x[i, 0]
+        for j in seq(0, 6):
+            top = fmaxf(top, x[i, j])
+        total: f32
+        total = 0.0
+        for j in seq(0, 6):
+            y[i, j] = expf(x[i, j] - top)
+            total += y[i, j]
+        for j in seq(0, 6):
+            y[i, j] = y[i, j] / total
+
+
+@proc
+def softmax_in_two_passes(y: f32[4, 6], x: f32[4, 6]):
+    for i in seq(0, 4):
+        total: f32
+        total = 0.0
+        for j in seq(0, 6):
+            total += expf(x[i, j])
+        for j in seq(0, 6):
+            e: f32
+            e = expf(x[i, j])
+            y[i, j] = e / total
+
+
+@pytest.mark.parametrize("procedure", [softmax, softmax_in_two_passes])
+def test_a_softmax_needs_an_exponential_each_and_a_division_a_row(procedure: Any) -> None:
+    assert costly(procedure) == {"f32 expf": 4 * 6, "f32 /": 4}
+    strict = costly(procedure, FloatingPoint.STRICT)
+    assert strict == {"f32 expf": 4 * 6, "f32 /": 4 * 6}
+
+
+def test_a_quotient_in_a_row_is_a_product_with_its_reciprocal() -> None:
+    found = by_kind(softmax)
+    assert found["f32"] + found["f32 min"] == 4 * 6 * 4  # less top, max, sum, times 1 / total
+    assert found["f32 /"] == 4
+
+
+@proc
+def in_the_next_iteration(y: f32[4, 6], x: f32[4, 6]):
+    for t in seq(0, 3):
+        for i in seq(0, 4):
+            for j in seq(0, 6):
+                y[i, j] = expf(x[i, j])
+            for j in seq(0, 6):
+                x[i, j] = y[i, j] + expf(x[i, j])
+            for j in seq(0, 6):
+                y[i, j] += expf(x[i, j])
+
+
+def test_equal_calls_count_again_once_an_operand_has_changed() -> None:
+    assert costly(in_the_next_iteration) == {"f32 expf": 3 * 4 * 6 * 2}
+
+
+@proc
+def decaying(y: f32[9], s: f32):
+    y[0] = expf(s)
+    for t in seq(0, 9):
+        y[t] += expf(s)
+        s = s * 0.5
+
+
+def test_what_a_loop_changes_is_not_known_in_it() -> None:
+    assert costly(decaying) == {"f32 expf": 1 + 9}
+
+
+@proc
+def quotients(y: f32[9], a: f32[9], b: f32[9], c: f32[9]):
+    for i in seq(0, 9):
+        y[i] = a[i] / b[i] / c[i]
+
+
+@proc
+def other_quotients(y: f64[9], a: f64[9], b: f64[9], c: f64[9]):
+    for i in seq(0, 9):
+        y[i] = a[i] / (b[i] / c[i])
+        a[i] = -c[i] / b[i] / 3.0
+
+
+@proc
+def of_two_loops(y: f32[4, 6], x: f32[4, 6], s: f32[4], t: f32[6]):
+    for i in seq(0, 4):
+        for j in seq(0, 6):
+            y[i, j] = x[i, j] / (s[i] * t[j])
+
+
+@proc
+def of_more_loops(y: f32[4, 6], x: f32[4, 6], s: f32[4]):
+    for i in seq(0, 4):
+        for j in seq(0, 6):
+            y[i, j] = 1.0 / (s[i] * x[i, j])
+
+
+@proc
+def summed_quotients(y: f32[4], x: f32[4, 6], s: f32[4]):
+    for i in seq(0, 4):
+        for j in seq(0, 6):
+            y[i] += x[i, j] / s[i]
+
+
+@proc
+def divided_sides(Y: f32[3, 5], C: f32[3, 7], X: f32[7, 9], D: f32[5, 9], s: f32[3], t: f32[5]):
+    for u in seq(0, 3):
+        for v in seq(0, 5):
+            for x in seq(0, 7):
+                for y in seq(0, 9):
+                    Y[u, v] += C[u, x] / s[u] * X[x, y] * D[v, y] * sqrt(t[v])
+
+
+def test_a_product_needs_one_division_at_most() -> None:
+    assert by_kind(quotients) == {"f32": 9, "f32 /": 9}
+    assert by_kind(quotients, FloatingPoint.STRICT) == {"f32 /": 18}
+    assert costly(other_quotients) == {"f64 /": 9}  # both by the reciprocal of `b`
+    assert costly(other_quotients, FloatingPoint.STRICT) == {"f64 /": 2 * 9 + 9}
+    assert by_kind(of_two_loops) == {"f32": 2 * 4 * 6, "f32 /": 4 + 6}
+    assert by_kind(of_more_loops) == {"f32": 4, "f32 /": 4 * 6}
+    assert by_kind(summed_quotients) == {"f32": 2 * 4 * 6, "f32 /": 4}
+    assert costly(divided_sides) == {"f32 /": 3, "f32 sqrt": 5}
+
+
+@proc
+def no_division(y: f32[9], x: f32[9], n: f32[9]):
+    for i in seq(0, 9):
+        y[i] = x[i] / 3.0
+        x[i] = 2.0 * x[i] / (4.0 - 1.0)
+        n[i] = 1.0 / 2.0
+
+
+@proc
+def of_integers(y: i32[9], x: i32[9]):
+    for i in seq(0, 9):
+        y[i] = x[i] * x[i] + x[i]
+
+
+def test_what_divides_by_numbers_or_needs_none_has_nothing_of_its_own() -> None:
+    for procedure in (no_division, of_integers, scaled_first, powers):
+        assert not costly(procedure)
+
+
+@proc
+def reciprocal_root(y: f32[9], x: f32[9]):
+    for i in seq(0, 9):
+        y[i] = 1.0 / sqrt(x[i])
+
+
+@proc
+def kept_root(y: f32[9, 4], x: f32[9, 4]):
+    for i in seq(0, 9):
+        deviation: f32
+        deviation = sqrt(x[i, 0])
+        for j in seq(0, 4):
+            y[i, j] = x[i, j] / deviation
+
+
+@proc
+def two_roots(y: f32[9], x: f32[9], z: f32[9]):
+    for i in seq(0, 9):
+        y[i] = z[i] / (sqrt(x[i]) * sqrt(z[i]))
+
+
+@proc
+def layer_norm(y: f32[4, 8], x: f32[4, 8]):
+    for i in seq(0, 4):
+        mean: f32
+        mean = 0.0
+        for j in seq(0, 8):
+            mean += x[i, j] / 8.0
+        variance: f32
+        variance = 0.00001
+        for j in seq(0, 8):
+            variance += (x[i, j] - mean) * (x[i, j] - mean) / 8.0
+        inverse: f32
+        inverse = 1.0 / sqrt(variance)
+        for j in seq(0, 8):
+            y[i, j] = (x[i, j] - mean) * inverse
+
+
+@proc
+def size_of(y: f32[9], x: f32[9]):
+    for i in seq(0, 9):
+        y[i] = sqrt(x[i] * x[i])
+
+
+def test_a_root_divides_as_fast_as_it_multiplies() -> None:
+    assert costly(reciprocal_root) == {"f32 sqrt": 9}
+    assert costly(reciprocal_root, FloatingPoint.STRICT) == {"f32 sqrt": 9, "f32 /": 9}
+    assert costly(kept_root) == {"f32 sqrt": 9}
+    assert costly(two_roots) == {"f32 sqrt": 9}
+    assert costly(layer_norm) == {"f32 sqrt": 4}
+    assert costly(size_of) == {}
+
+
+@proc
+def sigmoids(y: f32[9], x: f64[9], z: f32[9]):
+    for i in seq(0, 9):
+        y[i] = 1.0 / (1.0 + expf(-y[i]))
+        x[i] = sigmoid(x[i])
+        z[i] = expf(z[i]) * expf(y[i]) / expf(2.0)
+
+
+def test_functions_go_by_their_names_and_types() -> None:
+    assert costly(sigmoids) == {"f32 /": 9, "f32 expf": 9 + 9, "f64 sigmoid": 9}
+
+
+@proc
+def chosen(y: f32[9], x: f32[9]):
+    for i in seq(0, 9):
+        y[i] = select(x[i], 0.0, expf(x[i]) - 1.0, 1.0 / x[i])
+
+
+def test_what_a_branch_may_leave_out_is_cheap() -> None:
+    assert operations(chosen) == 9 * 4
+    assert not costly(chosen)
+
+
+@proc
+def elimination(A: f64[9, 9]):
+    for i in seq(0, 9):
+        for j in seq(0, i):
+            A[i, j] = A[i, j] / A[j, j]
+
+
+def test_reciprocals_of_what_is_not_rewritten_may_be_kept() -> None:
+    assert costly(elimination) == {"f64 /": 8}
+
+
+@proc
+def turned(y: f32[9], x: f32[9]):
+    for i in seq(0, 9):
+        y[i] = sin(x[i]) + sin(x[i])
+
+
+def test_a_call_counts_once_in_a_sum() -> None:
+    assert costly(turned) == {"f32 sin": 9}

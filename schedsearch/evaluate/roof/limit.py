@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from schedsearch.evaluate.code.hottest import HotLoop
+from schedsearch.evaluate.roof.kinds import unit_of
 from schedsearch.evaluate.roof.roofline import Roof
 
 NEAR = 0.7
@@ -28,6 +29,8 @@ def limit(roof: Roof | None, seconds: float, hot: HotLoop | None = None) -> str:
         sure = "measured" if not roof.exceeded(seconds) else "measured, but above the roofline"
         return f"Limited by {_binding(roof)}: it reaches {share:.0%} of it ({sure})."
     reached = f"; it reaches {share:.0%} of its roofline" if share is not None else ""
+    if roof is not None and reached and roof.limit == "compute" and roof.of_functions:
+        reached += f", which is that of {_binding(roof)}"
     if seconds < TINY_S:
         return (
             f"Limited by the overhead of a call: one takes {seconds * 1e9:.0f} ns{reached} "
@@ -61,9 +64,12 @@ def at_roof(roof: Roof, seconds: float) -> bool:
     return roof.share(seconds) >= NEAR
 
 
+_DOES = {"arithmetic": "arithmetic", "functions": "functions", "divider": "divisions and roots"}
+
+
 def _binding(roof: Roof) -> str:
     if roof.limit == "compute":
-        return f"arithmetic, the {roof.name}"
+        return f"{_DOES[unit_of(roof.kind)]}, the {roof.name}"
     where = "bandwidth of memory" if roof.level == "memory" else f"{roof.level} bandwidth"
     return f"{where}, {roof.bandwidth:.3g} GB/s for its loads and stores"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 
 from schedsearch.analysis.accesses import written_buffers
@@ -18,13 +18,26 @@ from schedsearch.analysis.contractions import (
 from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.shared_windows import shared_windows
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import INTEGERS
+from schedsearch.core.element_types import INTEGERS, known_type
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.functions import FUNCTIONS
+from schedsearch.evaluate.roof.equal_values import EqualValues
+from schedsearch.evaluate.roof.kinds import DIVISION, ROOT
 
 Needs = Counter[tuple[str, Loops]]
 """How many operations, by type and the loops that they cannot be moved out of."""
 
 _SUMS, _PRODUCTS = frozenset("+-"), frozenset("*/")
+
+_ROOTS = ("sqrt", "sqrt_")
+_ONE_IN_A_PRODUCT = {"sqrt": "sqrt", "sqrt_": "sqrt", "exp": "exp", "expf": "exp"}
+"""Functions of which compilers make one where two are multiplied."""
+
+_TOGETHER = {"sin_": "sin", "cos": "sin", "exp": "expf", "sigmoid_": "sigmoid"}
+"""Functions that are computed with another one of the same number."""
+
+_NO_DIVISION = (*_ONE_IN_A_PRODUCT, "pow_")
+"""Functions whose reciprocal takes no longer than they do."""
 
 
 def operations(proc: q.Proc, fp: FloatingPoint) -> Mapping[int, Needs]:
@@ -35,11 +48,27 @@ def operations(proc: q.Proc, fp: FloatingPoint) -> Mapping[int, Needs]:
     return scan.found
 
 
+@q.per_node
+def _written(loop: q.For) -> frozenset[q.Var]:
+    return written_buffers(loop.body)
+
+
+@q.per_node
+def _rewritten(loop: q.For) -> frozenset[q.Var]:
+    """Arrays of which a loop writes the same elements in each iteration, scalars among them."""
+    stores = (stmt for stmt in q.walk(loop.body) if isinstance(stmt, q.Assign | q.Reduce))
+    return frozenset(
+        stmt.buf for stmt in stores if not any(loop.iter in q.expr_vars(at) for at in stmt.idx)
+    )
+
+
 class _Scan:
     def __init__(self, proc: q.Proc, fp: FloatingPoint) -> None:
         self.fp = fp
         self.found: dict[int, Needs] = {}
         self.values = _only_values(proc)
+        self.roots = _only_roots(proc)
+        self.equal = EqualValues(self.values)
 
     def block(self, body: tuple[q.Stmt, ...], loops: tuple[q.For, ...]) -> None:
         known: dict[q.Expr, frozenset[q.Var]] = {}  # what has been computed, and from what
@@ -48,20 +77,46 @@ class _Scan:
                 reduced = reduction(stmt)
                 value = reduced.term if reduced else stmt.rhs
                 order = self._order(stmt, loops) if isinstance(stmt, q.Reduce) else None
-                factors = _operands(value, _PRODUCTS) if order else [value]
-                needs = Needs(n for each in factors for n in self._needs(each, loops, known))
-                for step in order.steps if order else ():
-                    needs[stmt.type, step.loops] += step.multiplications
-                    needs[f"{stmt.type} +", step.loops] += step.summed
+                if order:
+                    needs = self._of_product(stmt.type, value, order, loops, known)
+                else:
+                    needs = Needs(self._needs(value, loops, known))
                 if reduced and not order:
                     how = "+" if reduced.operator == "+" else "min"
                     needs[f"{stmt.type} {how}", frozenset(loop.iter for loop in loops)] += 1
                 self.found[id(stmt)] = needs
                 known = {e: used for e, used in known.items() if stmt.buf not in used}
+                self.equal.forget(stmt.buf)
             elif nested := q.blocks(stmt):
                 known = {}
+                if isinstance(stmt, q.For):
+                    self.equal.enter(stmt, len(loops), _rewritten(stmt), _configures(stmt))
                 for inner in nested:
                     self.block(inner, (*loops, stmt) if isinstance(stmt, q.For) else loops)
+            elif isinstance(stmt, q.WriteConfig):
+                self.equal.forget_all()
+
+    def _of_product(
+        self,
+        kind: str,
+        value: q.Expr,
+        order: Order,
+        loops: tuple[q.For, ...],
+        known: dict[q.Expr, frozenset[q.Var]],
+    ) -> Needs:
+        """The needs of a product that is summed in this order."""
+        steps = Needs()
+        for step in order.steps:
+            steps[kind, step.loops] += step.multiplications
+            steps[f"{kind} +", step.loops] += step.summed
+        needs = Needs()
+        for where in self._divisions(kind, value, loops):
+            needs[f"{kind} {DIVISION}", where] += 1
+            steps[kind, where] -= steps[kind, where] > 0
+        free = self._one_in_a_product(kind, value, loops)
+        for factor in _operands(value, _PRODUCTS):
+            needs.update(self._operand(factor, factor in free, loops, known, False))
+        return needs + steps
 
     def _order(self, stmt: q.Reduce, loops: tuple[q.For, ...]) -> Order | None:
         """In which order the sum of a product takes fewer operations; None if in none."""
@@ -87,25 +142,132 @@ class _Scan:
         return order or next((window.order for window in windows), None)
 
     def _needs(
-        self, expr: q.Expr, loops: tuple[q.For, ...], known: dict[q.Expr, frozenset[q.Var]]
+        self,
+        expr: q.Expr,
+        loops: tuple[q.For, ...],
+        known: dict[q.Expr, frozenset[q.Var]],
+        perhaps: bool = False,
     ) -> Iterator[tuple[str, Loops]]:
+        """`perhaps`: a choice may leave it out, by a branch."""
         if isinstance(expr, q.USub):
-            yield from self._needs(expr.arg, loops, known)
+            yield from self._needs(expr.arg, loops, known, perhaps)
         if not isinstance(expr, q.BinOp | q.Extern) or expr in known:
             return
-        known[expr] = q.expr_vars(expr)
-        kind = expr.type
         if isinstance(expr, q.Extern):
-            operands = Counter(expr.args)
-            own: Iterable[Loops] = [self._varies(expr, loops, set())]
-        else:
-            family = _SUMS if expr.op in _SUMS else _PRODUCTS
-            kind += " +" if family is _SUMS else ""
-            operands = Counter(_operands(expr, family))
-            own = self._of_chain(operands, family, loops)
-        yield from ((kind, where) for where in own)
+            yield from self._call(expr, loops, known, perhaps)
+            return
+        known[expr] = q.expr_vars(expr)
+        family = _SUMS if expr.op in _SUMS else _PRODUCTS
+        kind = expr.type + (" +" if family is _SUMS else "")
+        operands = Counter(_operands(expr, family))
+        merges = list(self._of_chain(operands, family, loops))
+        free = set[q.Expr]()
+        if family is _PRODUCTS:
+            for where in self._divisions(kind, expr, loops, perhaps):
+                yield f"{kind} {DIVISION}", where
+                if where in merges:
+                    merges.remove(where)
+                elif self.fp is not FloatingPoint.FAST and merges:
+                    merges.remove(max(merges, key=len))
+            free = self._one_in_a_product(kind, expr, loops)
+        yield from ((kind, where) for where in merges)
         for operand in operands:
-            yield from self._needs(operand, loops, known)
+            yield from self._operand(operand, operand in free, loops, known, perhaps)
+
+    def _operand(
+        self,
+        operand: q.Expr,
+        free: bool,
+        loops: tuple[q.For, ...],
+        known: dict[q.Expr, frozenset[q.Var]],
+        perhaps: bool,
+    ) -> Iterator[tuple[str, Loops]]:
+        """Of a product; `free`: another operand's function is that of this one, too."""
+        parts = operand.args if free and isinstance(operand, q.Extern) else (operand,)
+        for part in parts:
+            yield from self._needs(part, loops, known, perhaps)
+
+    def _call(
+        self,
+        expr: q.Extern,
+        loops: tuple[q.For, ...],
+        known: dict[q.Expr, frozenset[q.Var]],
+        perhaps: bool,
+    ) -> Iterator[tuple[str, Loops]]:
+        """Equal calls of curves count once wherever they are."""
+        known[expr] = q.expr_vars(expr)
+        kind = _kind_of_call(expr)
+        if perhaps or " " not in kind:
+            yield expr.type, self._varies(expr, loops, set())
+        elif self._is_new(expr):
+            yield kind, self._rarely(expr, loops)
+        else:
+            return
+        function = FUNCTIONS.get(expr.name)
+        for number, arg in enumerate(expr.args):
+            chosen = number > 1 and function is not None and bool(function.chooses)
+            yield from self._needs(arg, loops, known, perhaps or chosen)
+
+    def _is_new(self, call: q.Extern) -> bool:
+        if len(call.args) > 1:
+            return self.equal.new("", [call])
+        return self.equal.new(_TOGETHER.get(call.name, call.name), call.args)
+
+    def _divisions(
+        self, kind: str, expr: q.Expr, loops: tuple[q.For, ...], perhaps: bool = False
+    ) -> list[Loops]:
+        """Where a product needs divisions that have not been counted.
+
+        `fast` multiplies all divisors that vary with the same loops first, or with fewer. Otherwise
+        each division stands as it is written.
+        """
+        if perhaps or not _divides(kind):
+            return []
+        if self.fp is not FloatingPoint.FAST:
+            new = [each for each in _quotients(expr) if self.equal.new("", [each])]
+            return [self._rarely(each, loops) for each in new]
+        above, below = Counter[q.Expr](), Counter[q.Expr]()
+        for operand, divides in _sides(expr):
+            (below if divides else above)[operand] += 1
+        divisors = {
+            each: self._rarely(each, loops)
+            for each in below - above
+            if not _constant(each) and not self._inverted(each)
+        }
+        return [
+            where
+            for where in _largest(divisors.values())
+            if self.equal.new(DIVISION, [e for e, own in divisors.items() if own <= where])
+        ]
+
+    def _inverted(self, divisor: q.Expr) -> bool:
+        """Whether the reciprocal of a divisor is found as fast as itself."""
+        match divisor:
+            case q.Extern(name=name):
+                return name in _NO_DIVISION
+            case q.Read(buf=buf):
+                return buf in self.roots
+            case _:
+                return False
+
+    def _one_in_a_product(self, kind: str, expr: q.Expr, loops: tuple[q.For, ...]) -> set[q.Expr]:
+        """Operands of a product whose function another one's is, too: `sqrt(x) * sqrt(y)`."""
+        found = set[q.Expr]()
+        if self.fp is not FloatingPoint.FAST or not _divides(kind):
+            return found
+        calls: dict[str, dict[q.Expr, Loops]] = {}
+        for each in _operands(expr, _PRODUCTS):
+            if isinstance(each, q.Extern) and each.name in _ONE_IN_A_PRODUCT:
+                own = calls.setdefault(_ONE_IN_A_PRODUCT[each.name], {})
+                own[each] = self._rarely(each, loops)
+        for own in calls.values():
+            needed = _largest(own.values())
+            for each, where in own.items():
+                if where in needed:
+                    needed.remove(where)
+                else:
+                    found.add(each)
+        return found
 
     def _of_chain(
         self, operands: Counter[q.Expr], family: frozenset[str], loops: tuple[q.For, ...]
@@ -121,23 +283,35 @@ class _Scan:
             extra = 1 if family is _SUMS else (times - 1).bit_length()
             yield from [varies[often]] * extra
 
-    def _varies(self, expr: q.Expr, loops: tuple[q.For, ...], within: set[q.Var]) -> Loops:
-        """The loops that a value varies with; `within` are variables that it is a value of."""
+    def _varies(
+        self,
+        expr: q.Expr,
+        loops: tuple[q.For, ...],
+        within: set[q.Var],
+        changes: Callable[[q.For], frozenset[q.Var]] = _written,
+    ) -> Loops:
+        """The loops that a value varies with; `within` are variables that it is a value of. A loop
+        `changes` some arrays."""
         found: set[q.Var] = set()
         for node in q.walk_expr(expr):
             match node:
                 case q.Read(buf=buf) if buf in self.values and buf not in within:
-                    found |= self._varies(self.values[buf], loops, within | {buf})
+                    found |= self._varies(self.values[buf], loops, within | {buf}, changes)
                 case q.Read(buf=buf, idx=idx):
                     used = frozenset[q.Var]().union(*map(q.expr_vars, idx))
                     found |= {
-                        loop.iter for loop in loops if loop.iter in used or buf in _written(loop)
+                        loop.iter for loop in loops if loop.iter in used or buf in changes(loop)
                     }
                 case q.ReadConfig():
                     found |= {loop.iter for loop in loops if _configures(loop)}
                 case _:
                     pass
         return frozenset(found)
+
+    def _rarely(self, expr: q.Expr, loops: tuple[q.For, ...]) -> Loops:
+        """The loops that a value varies with that may be kept in an array: of `A[j, j]` in rows
+        `i` of `A` there is one for each `j`."""
+        return self._varies(expr, loops, set(), _rewritten)
 
 
 def _only_values(proc: q.Proc) -> dict[q.Var, q.Expr]:
@@ -154,9 +328,71 @@ def _only_values(proc: q.Proc) -> dict[q.Var, q.Expr]:
     }
 
 
-@q.per_node
-def _written(loop: q.For) -> frozenset[q.Var]:
-    return written_buffers(loop.body)
+def _only_roots(proc: q.Proc) -> set[q.Var]:
+    """Arrays and scalars of which every value is a root."""
+    found: dict[q.Var, bool] = {}
+    for stmt in q.walk(proc.body):
+        if isinstance(stmt, q.Assign | q.Reduce):
+            root = isinstance(stmt.rhs, q.Extern) and stmt.rhs.name in _ROOTS
+            own = root and isinstance(stmt, q.Assign)
+            found[stmt.buf] = own and found.get(stmt.buf, True)
+    return {buf for buf, roots in found.items() if roots}
+
+
+def _kind_of_call(expr: q.Extern) -> str:
+    """C computes functions of f16 in f32. A number's function is none at all."""
+    function = FUNCTIONS.get(expr.name)
+    if function is None or expr.type in INTEGERS or _constant(expr):
+        return expr.type
+    kind = "f32" if expr.type == "f16" else expr.type
+    if expr.name in _ROOTS:
+        match expr.args[0]:
+            case q.BinOp("*", lhs, rhs) if lhs == rhs:
+                return expr.type  # its size
+        return f"{kind} {ROOT}" if _divides(expr.type) else expr.type
+    # Compilers multiply where the exponent is a number.
+    if function.instruction or (expr.name == "pow_" and _constant(expr.args[1])):
+        return expr.type
+    return f"{kind} {expr.name}"
+
+
+def _constant(expr: q.Expr) -> bool:
+    return not any(isinstance(each, q.Read | q.ReadConfig) for each in q.walk_expr(expr))
+
+
+def _divides(kind: str) -> bool:
+    """Whether quotients and roots of this type have a peak of their own."""
+    return known_type(kind) in ("f32", "f64")
+
+
+def _quotients(expr: q.Expr) -> Iterator[q.BinOp]:
+    """The divisions of a chain of products, but those by numbers."""
+    match expr:
+        case q.USub():
+            yield from _quotients(expr.arg)
+        case q.BinOp() if expr.op in _PRODUCTS:
+            yield from _quotients(expr.lhs)
+            yield from _quotients(expr.rhs)
+            if expr.op == "/" and not _constant(expr.rhs):
+                yield expr
+
+
+def _sides(expr: q.Expr, divides: bool = False) -> Iterator[tuple[q.Expr, bool]]:
+    """Parts of a chain of products, and whether they divide."""
+    match expr:
+        case q.USub():
+            yield from _sides(expr.arg, divides)
+        case q.BinOp() if expr.op in _PRODUCTS:
+            yield from _sides(expr.lhs, divides)
+            yield from _sides(expr.rhs, divides != (expr.op == "/"))
+        case _:
+            yield expr, divides
+
+
+def _largest(found: Iterable[Loops]) -> list[Loops]:
+    """Those that are part of no other."""
+    distinct = list(dict.fromkeys(found))
+    return [each for each in distinct if not any(each < other for other in distinct)]
 
 
 @q.per_node

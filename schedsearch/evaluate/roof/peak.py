@@ -1,10 +1,11 @@
-"""Measured limits of the cores that kernels run on: multiply-add peaks, and the bandwidth of
-moving given amounts of memory; of those that a target has, or of 1, 2, 4, ... threads."""
+"""Measured limits of the cores that kernels run on: multiply-add peaks, those of functions, and the
+bandwidth of moving given amounts of memory; of those that a target has, or of 1, 2, 4, ...
+threads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import cycle, islice, product
 
 from schedsearch.core.errors import UserError
@@ -13,6 +14,8 @@ from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.host import measuring_cores
 from schedsearch.evaluate.build.process import run_group
 from schedsearch.evaluate.build.runtime_text import runtime_source
+from schedsearch.evaluate.roof.functions import function_libraries
+from schedsearch.evaluate.roof.kinds import Functions
 from schedsearch.evaluate.roof.traffic import Streams
 
 _COMPILE_S = 60.0
@@ -27,7 +30,8 @@ _LEAST_OF_FIRST = 4  # a quarter of the first level
 @dataclass(frozen=True)
 class Peaks:
     """Multiply-add peaks of the target's threads together, in GOP/s, by element type; `i8`
-    is of products of bytes summed in 32 bits. `f32_min`, ... are of sums and their minima."""
+    is of products of bytes summed in 32 bits. `f32_min`, ... are of sums and their minima,
+    `functions` are values of functions (`f32 expf`), in 1e9 a second."""
 
     f16: float
     f32: float
@@ -37,26 +41,37 @@ class Peaks:
     f32_min: float = 0.0
     f64_min: float = 0.0
     i32_min: float = 0.0
+    functions: tuple[tuple[str, float], ...] = field(default=(), kw_only=True)
 
     def rate(self, kind: str) -> float:
-        """For operations of a type (`Work.ops`); 16-bit integers are held against bytes."""
+        """For operations of a type (`Work.ops`); 16-bit integers are held against bytes, functions
+        that nothing measured against multiply-adds."""
+        if own := dict(self.functions).get(kind):
+            return own
         minima = {"f32": self.f32_min, "f64": self.f64_min, "i32": self.i32_min}
         kind, _, extreme = kind.partition(" ")
-        if extreme and minima.get(kind):
+        if extreme == "min" and minima.get(kind):
             return minima[kind]
         by_type = {"f16": self.f16, "f64": self.f64, "i32": self.i32}
         narrow = {"i8": self.i8, "ui8": self.i8, "ui16": self.i8}
         return (by_type | narrow).get(kind, self.f32)
 
 
-_PEAKS = len(fields(Peaks))
+_PEAKS = len(fields(Peaks)) - 1
 
 
 def measure_peaks(
-    builder: Builder, target: Target, mixes: Sequence[Streams]
+    builder: Builder,
+    target: Target,
+    mixes: Sequence[Streams],
+    kinds: tuple[str, ...] = (),
+    own: Functions = (),
 ) -> tuple[Peaks, tuple[float, ...]]:
-    """Peaks, and the bandwidth in GB/s (loaded plus stored) for each of `mixes`; about a
-    second, the best of several attempts.
+    """Peaks, those of the functions `kinds` too, and the bandwidth in GB/s (loaded plus stored)
+    for each of `mixes`; about a second, the best of several attempts.
+
+    A function is measured as each compiler makes it, and in our `own` code, with its arguments in
+    L1, whichever is fastest.
 
     A mix is moved again and again, so that what fits a cache is measured there, in each of
     several ways (runtime/streams.h), whichever is fastest.
@@ -79,16 +94,19 @@ def measure_peaks(
     sizes = [f"{size:.0f}" for mix in mixes for size in _scaled(mix, target)]
     usable = measuring_cores(target.threads)  # as kernels have
     cores = [str(core) for core in islice(cycle(usable), target.threads)]
-    finished = run_group([program, str(len(cores)), *cores, *sizes], timeout_s=_RUN_S)
+    libraries = list(function_libraries(builder, target, kinds, own, _COMPILE_S)) if kinds else []
+    functions = [str(len(kinds)), str(len(libraries)), *map(str, libraries)]
+    finished = run_group([program, str(len(cores)), *cores, *functions, *sizes], timeout_s=_RUN_S)
     numbers = finished.stdout.split() if finished and finished.code == 0 else []
-    if len(numbers) != _PEAKS + len(mixes):
+    if len(numbers) != _PEAKS + len(kinds) + len(mixes):
         cause = f"it ended with {finished.code}" if finished else f"no end after {_RUN_S:g} s"
         raise UserError(
             f"the calibration of this machine's peaks failed: {cause}. "
             "Is memory short, or the machine very busy? Free it and run again."
         )
     rates = tuple(map(float, numbers))
-    return Peaks(*rates[:_PEAKS]), rates[_PEAKS:]
+    values = zip(kinds, rates[_PEAKS:], strict=False)
+    return Peaks(*rates[:_PEAKS], functions=tuple(values)), rates[_PEAKS + len(kinds) :]
 
 
 def _scaled(mix: Streams, target: Target) -> tuple[float, float, float]:

@@ -13,6 +13,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS, known_type
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.arguments.binding import Binding, control_values
+from schedsearch.evaluate.roof.kinds import Functions
 from schedsearch.evaluate.roof.operations import Needs, operations
 from schedsearch.evaluate.roof.traffic import Streams, count_streams
 
@@ -33,15 +34,24 @@ class Work:
     has two operations in its innermost loop, not the three of its text, and a product of three
     matrices those of two products of two.
 
-    Every `+ - * /`, `+=` and extern call is one operation, so a multiply-add is two. So is each
+    Every `+ - *`, `+=` and call is one operation, so a multiply-add is two. So is each
     minimum or maximum over a loop, however it is written. Those, and as many additions that
     belong to no multiplication, are of the type `f32 min`, ...: no instruction does two of them.
     Operations on integers are `i8` if some buffer is of bytes: instructions that multiply
     bytes and add up in 32 bits may do them.
+
+    What takes longer has types of its own: calls of functions that processors have no instruction
+    for (`f32 expf`, ...), divisions of floats by what is no constant (`f32 /`) and roots
+    (`f32 sqrt`). There are as few of them as can be. Equal ones count once in all loops together,
+    and a call that a choice may leave out is as cheap as any operation. With -ffast-math a
+    product needs one division at most, and varies with its divisors alone; a root or an exponential
+    divides as fast as it multiplies, and two in a product are one. `functions`: our own vector code
+    of these.
     """
 
     ops: tuple[tuple[str, float], ...]
     streams: Streams
+    functions: Functions = ()
 
     @property
     def flops(self) -> float:
@@ -68,10 +78,13 @@ def count_work(proc: q.Proc, binding: Binding, fp: FloatingPoint = FloatingPoint
     return Work(tuple(sorted(_paired(ops).items())), count_streams(inlined, binding))
 
 
+_PAIRED = ("", "+", "min")
+
+
 def _paired(ops: Counter[str]) -> Counter[str]:
     """Operations by type, with additions (`f32 +`) where they belong: beside a multiplication, a
     minimum, or alone."""
-    found = Counter[str]()
+    found = Counter({kind: n for kind, n in ops.items() if kind.partition(" ")[2] not in _PAIRED})
     for kind in {kind.partition(" ")[0] for kind in ops}:
         others, sums, extremes = ops[kind], ops[f"{kind} +"], ops[f"{kind} min"]
         beside = min(extremes, max(sums - others, 0))

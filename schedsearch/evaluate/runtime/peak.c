@@ -1,10 +1,11 @@
-/* The roofs of some cores together: the first argument says of how many, the next which.
- * Prints the register-only multiply-add peaks in GOP/s for f16, f32, f64, i32 and i8 (summed
+/* The roofs of some cores together: the first argument says of how many, the next which, then
+ * of how many functions, and how many libraries with which paths have them. Prints the register-only multiply-add peaks in GOP/s for f16, f32, f64, i32 and i8 (summed
  * in i32), one operation being a multiplication or an addition, and of sums of which the minimum
- * is taken for f32, f64 and i32, two operations; then, for every three further
- * arguments "bytes read, written, updated", the bandwidth in GB/s, bytes loaded plus bytes
+ * is taken for f32, f64 and i32, two operations; the functions' values in 1e9 a second;
+ * then, for every three further arguments "bytes read, written, updated", the bandwidth in GB/s, bytes loaded plus bytes
  * stored, of moving that. LANE_BYTES is the vector width. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -157,6 +158,55 @@ static double bandwidth(const struct mix *mix, int way, int *meetings)
     return 1e-9 * threads * passes * (footprint + mix->bytes[UPDATED]) / (now() - start);
 }
 
+/* -- functions ------------------------------------------------------------------------- */
+
+enum { ARRAY_BYTES = 4096, APART = 256, VALUES = 1 << 20 }; /* 0.1 ms and more */
+
+/* As the libraries have it. */
+struct function {
+    int kind, bytes;
+    void (*run)(const void *, const void *, void *, long);
+};
+
+/* Where arguments are, by turns: C's functions take other branches elsewhere, and the fastest
+ * counts. */
+enum { RANGES = 4 };
+static const double ranges[RANGES][2] = {{0.3, 0.45}, {0.6, 0.95}, {1.1, 1.5}, {20, 60}};
+
+/* Arguments and results of a thread. */
+struct arguments {
+    char room[3][ARRAY_BYTES + APART] __attribute__((aligned(64)));
+};
+
+static void fill(struct arguments *arguments, int bytes, int first)
+{
+    for (int which = 0; which < 2; which++) {
+        const double *range = ranges[(first + which) % RANGES];
+        for (int i = 0; i < ARRAY_BYTES / bytes; i++) {
+            double value = range[0] + (i * 37 + which * 11) % 128 / 128.0 * (range[1] - range[0]);
+            if (bytes == sizeof(float))
+                ((float *)arguments->room[which])[i] = (float)value;
+            else
+                ((double *)arguments->room[which])[i] = value;
+        }
+    }
+}
+
+/* 1e9 values a second. */
+static double function_rate(const struct function *function, int range, int *meetings)
+{
+    static __thread struct arguments own;
+    long length = ARRAY_BYTES / function->bytes;
+    fill(&own, function->bytes, range);
+    function->run(own.room[0], own.room[1], own.room[2], length);
+    meet(meetings);
+    double start = now();
+    for (long pass = 0; pass < VALUES / length; pass++)
+        function->run(own.room[0], own.room[1], own.room[2], length);
+    meet(meetings);
+    return 1e-9 * threads * VALUES / (now() - start);
+}
+
 /* -- everything ------------------------------------------------------------------------ */
 
 enum { PEAKS = 8, MOST_MIXES = 16, TRIES = 4 };
@@ -166,6 +216,32 @@ static int mixes, *cores;
 static struct mix (*all_mixes)[MOST_MIXES]; /* by thread */
 static double best_peaks[PEAKS], best_ways[MOST_MIXES][WAYS];
 static int ways[MOST_MIXES], tried[MOST_MIXES][WAYS]; /* which is next, and how often */
+
+enum { MOST_FUNCTIONS = 256 };
+static int kinds, functions, tried_function[MOST_FUNCTIONS], due[MOST_FUNCTIONS];
+static struct function all_functions[MOST_FUNCTIONS];
+static double best_functions[MOST_FUNCTIONS];
+
+static double best_function(int kind)
+{
+    double best = 0;
+    for (int f = 0; f < functions; f++)
+        if (all_functions[f].kind == kind && best_functions[f] > best)
+            best = best_functions[f];
+    return best;
+}
+
+/* What a library has; one that cannot be loaded has nothing. */
+static void add_functions(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const int *count = library ? dlsym(library, "function_count") : NULL;
+    const struct function *found = library ? dlsym(library, "functions") : NULL;
+    for (int f = 0; count && found && f < *count && functions < MOST_FUNCTIONS; f++) {
+        due[functions] = 1;
+        all_functions[functions++] = found[f];
+    }
+}
 
 static double best_way(int m)
 {
@@ -184,12 +260,27 @@ static int all_tried(int m, int times)
     return 1;
 }
 
+static const double WORSE = 0.9, HOPELESS = 0.5; /* than the best, by this factor */
+
+/* Chooses which functions to try again, as `next_way` does. Whether all have been tried so many
+ * times; one attempt at C's function of a single number may take as long as all others. */
+static int functions_tried(int times)
+{
+    int all = 1;
+    for (int f = 0; f < functions; f++) {
+        double of_best = best_functions[f] / best_function(all_functions[f].kind);
+        tried_function[f] += due[f];
+        due[f] = of_best >= (tried_function[f] < TRIES ? HOPELESS : WORSE);
+        all = all && (tried_function[f] >= times || of_best < HOPELESS);
+    }
+    return all;
+}
+
 /* The next one that has not been tried some times, or is not much worse than the best: where
  * several are as good, what is measured longest is the machine's best moment. A single attempt
  * at a way may be disturbed. */
 static int next_way(int m)
 {
-    static const double WORSE = 0.9;
     double enough = WORSE * best_way(m);
     for (int next = ways[m] + 1;; next++) {
         int way = next % WAYS;
@@ -221,17 +312,22 @@ static void *measure(void *argument)
     while (!enough) {
         for (int peak = 0; peak < PEAKS; peak++)
             keep(rank, &best_peaks[peak], peaks[peak](&meetings));
+        for (int f = 0; f < functions; f++)
+            if (due[f])
+                keep(rank, &best_functions[f],
+                     function_rate(&all_functions[f], tried_function[f] % RANGES, &meetings));
         for (int m = 0; m < mixes; m++)
             keep(rank, &best_ways[m][ways[m]], bandwidth(&all_mixes[rank][m], ways[m], &meetings));
         clock_gettime(CLOCK_MONOTONIC, &end);
         double elapsed = end.tv_sec - begin.tv_sec + 1e-9 * (end.tv_nsec - begin.tv_nsec);
         meet(&meetings);
         if (rank == 0) {
-            enough = elapsed > LASTING_S;
+            int times = elapsed < LATE_S ? TRIES : 1;
+            enough = functions_tried(times) && elapsed > LASTING_S;
             for (int m = 0; m < mixes; m++) {
                 tried[m][ways[m]]++;
                 ways[m] = next_way(m);
-                enough = enough && all_tried(m, elapsed < LATE_S ? TRIES : 1);
+                enough = enough && all_tried(m, times);
             }
         }
         meet(&meetings);
@@ -284,9 +380,12 @@ int main(int count, char **arguments)
     cores = calloc(threads, sizeof *cores);
     all_mixes = calloc(threads, sizeof *all_mixes);
     pthread_t *others = calloc(threads, sizeof *others);
-    mixes = (count - 2 - threads) / 3;
-    if (!cores || !all_mixes || !others || mixes > MOST_MIXES ||
-        !place_mixes(arguments + 2 + threads))
+    kinds = atoi(arguments[2 + threads]);
+    int libraries = atoi(arguments[3 + threads]), before = 4 + threads + libraries;
+    for (int library = 0; library < libraries; library++)
+        add_functions(arguments[4 + threads + library]);
+    mixes = (count - before) / 3;
+    if (!cores || !all_mixes || !others || mixes > MOST_MIXES || !place_mixes(arguments + before))
         return 1;
     for (int rank = 0; rank < threads; rank++)
         cores[rank] = atoi(arguments[2 + rank]);
@@ -298,6 +397,8 @@ int main(int count, char **arguments)
         pthread_join(others[rank], NULL);
     for (int peak = 0; peak < PEAKS; peak++)
         printf("%.6g ", best_peaks[peak]);
+    for (int kind = 0; kind < kinds; kind++)
+        printf("%.6g ", best_function(kind));
     for (int m = 0; m < mixes; m++)
         printf("%.6g ", best_way(m));
     return 0;

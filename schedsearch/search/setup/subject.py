@@ -30,6 +30,7 @@ from schedsearch.transforms.exo.identity import proc_key
 from schedsearch.transforms.exo.loader import Source, load_source, pick
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.part import part_of
+from schedsearch.transforms.vector.fused.timed import function_loops
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,8 @@ def make_subject(
             "Correct the procedure first."
         ) from error
     builder, work = builder_of(target), count_work(ast, binding, target.fp)
+    ours = function_loops((kind for kind, _ in work.ops), target.vector_bits)
+    work = replace(work, functions=tuple(ours))
     return Subject(source, procedure, ast, code, binding, workload, target, builder, work)
 
 

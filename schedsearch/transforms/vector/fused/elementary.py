@@ -270,6 +270,18 @@ def elementary(name: str, kind: str, lanes: int) -> Snippet | None:
     return in_registers(name, kind, lanes, f"{vec} a", REGISTERS[size], helpers, body)
 
 
+def quotient(kind: str, lanes: int) -> Snippet | None:
+    """The quotient that these functions are made with; None if there is no such register."""
+    vec, size = set_name(kind, lanes), lanes * ELEMENT_TYPES[kind].bits // 8
+    if kind not in _WORDS or size not in REGISTERS:
+        return None
+    text = _body(_RATIO[kind], words_of(kind, lanes))
+    known = f"defined(__FAST_MATH__) && {REGISTERS[size]}"
+    body = f"#if {known}\n    {text}\n#else\n    return a / b;\n#endif"
+    title, own = function(f"{vec}_quotient", vec, f"{vec} a, {vec} b", body)
+    return title, f"#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n{KEEP[1]}\n{own}"
+
+
 def words_of(kind: str, lanes: int) -> dict[str, str]:
     """Parts of C for such registers."""
     element, size = ELEMENT_TYPES[kind], lanes * ELEMENT_TYPES[kind].bits // 8
