@@ -469,3 +469,31 @@ def turned(y: f32[9], x: f32[9]):
 
 def test_a_call_counts_once_in_a_sum() -> None:
     assert costly(turned) == {"f32 sin": 9}
+
+
+@proc
+def window_of_exponentials(y: f32[90], x: f32[100], w: f32[10]):
+    for i in seq(0, 90):
+        for j in seq(0, 10):
+            y[i] += w[j] * expf(x[i + j])
+
+
+@proc
+def in_rows(y: f32[20], x: f32[320]):
+    for i in seq(0, 20):
+        for j in seq(0, 16):
+            y[i] += expf(x[16 * i + j])
+
+
+@proc
+def of_two(y: f32[90], x: f32[100], w: f32[10]):
+    for i in seq(0, 90):
+        for j in seq(0, 10):
+            y[i] += expf(x[i + j] * w[j])
+
+
+def test_what_windows_share_needs_no_function_again() -> None:
+    """There are a hundred exponentials of a hundred elements; about that many count."""
+    assert costly(window_of_exponentials) == {"f32 expf": 90}
+    assert costly(in_rows) == {"f32 expf": 320}
+    assert costly(of_two) == {"f32 expf": 900}

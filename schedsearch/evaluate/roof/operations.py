@@ -299,6 +299,8 @@ class _Scan:
                     found |= self._varies(self.values[buf], loops, within | {buf}, changes)
                 case q.Read(buf=buf, idx=idx):
                     used = frozenset[q.Var]().union(*map(q.expr_vars, idx))
+                    if changes is _rewritten:
+                        used = frozenset().union(*(_different(index, loops) for index in idx))
                     found |= {
                         loop.iter for loop in loops if loop.iter in used or buf in changes(loop)
                     }
@@ -310,8 +312,29 @@ class _Scan:
 
     def _rarely(self, expr: q.Expr, loops: tuple[q.For, ...]) -> Loops:
         """The loops that a value varies with that may be kept in an array: of `A[j, j]` in rows
-        `i` of `A` there is one for each `j`."""
+        `i` of `A` there is one for each `j`, of `x[i + j]` about one for each `i`."""
         return self._varies(expr, loops, set(), _rewritten)
+
+
+def _different(index: q.Affine, loops: tuple[q.For, ...]) -> Loops:
+    """Loops of an index all of whose combinations are different elements, long ones first: of
+    `16 * i + j` both if `j` is below 16."""
+    used = q.expr_vars(index)
+    inside = [loop for loop in loops if loop.iter in used]
+    found: dict[q.Var, tuple[int, int]] = {}
+    for loop in sorted(inside, key=lambda loop: -(loop.extent or LONG)):
+        step = abs(index.coefficient(loop.iter))
+        if not step and len(inside) > 1:
+            continue  # within a quotient or a remainder
+        tried = found | {loop.iter: (step, loop.extent or LONG)}
+        reach = 0
+        for each, count in sorted(tried.values()):
+            if each <= reach and reach:
+                break
+            reach += each * (count - 1)
+        else:
+            found = tried
+    return frozenset(found)
 
 
 def _only_values(proc: q.Proc) -> dict[q.Var, q.Expr]:
