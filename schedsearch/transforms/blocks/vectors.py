@@ -14,11 +14,12 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
+from schedsearch.transforms.blocks.read_again import read_again
 from schedsearch.transforms.blocks.skewing import may_be_long
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import At, Op, OpArg, Steps
 from schedsearch.transforms.vector.fused.model import alignable
-from schedsearch.transforms.vector.fused.recognise import fuse
+from schedsearch.transforms.vector.fused.recognise import fuse, operands_of
 from schedsearch.transforms.vector.fused.shifted import shared_rows
 
 TAILS: dict[str, dict[str, OpArg]] = {
@@ -71,13 +72,15 @@ def use_instruction(
     once: bool = False,
     aligned: bool = False,
     shifted: bool = False,
+    ahead: bool = False,
     together: bool = False,
 ) -> Steps:
     """Make the loop at `path` an instruction. `spare`: what registers hold beyond its iterations is
     of no use. `in_order`: sums are added up as it is written. `once`: it has no loop
     over registers, if it needs one at most. `aligned`: its first iterations are those before a
-    register that is aligned. `shifted`: what neighbours read is loaded once. `together`: the loop
-    is over rows, and it goes along all of them."""
+    register that is aligned. `shifted`: what neighbours read is loaded once. `ahead`: rows that
+    were read before are in the cache, and the next ones are asked for. `together`: the loop is over
+    rows, and it goes along all of them."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
     fused = fuse(p.ast, loop, lanes, counted, whole, chains, parts, in_turn, once, together)
@@ -87,7 +90,11 @@ def use_instruction(
         raise RewriteError("there is no array whose registers could be aligned")
     if shifted and not (aligned and shared_rows(fused)):
         raise RewriteError("there is no row that neighbours share")
+    next_rows = operands_of(loop, read_again(p.ast, loop)) if ahead else ()
+    if ahead and not (next_rows and alignable(fused)):
+        raise RewriteError("there is no row that was read before")
     new = replace(fused, spare=spare, in_order=in_order, aligned=aligned, shifted=shifted)
+    new = replace(new, ahead=next_rows)
     yield from p.do("replace", At(path), new)
 
 

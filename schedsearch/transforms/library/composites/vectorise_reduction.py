@@ -56,7 +56,8 @@ The registers of all rows are added up at once in the end, which short rows need
 columns in the same loop (`s[j] += w[i] * A[i, j]`) are loaded and stored once for all rows.
 
 With `aligned` a loop in one instruction begins with the iterations before a register that is
-aligned, as that of `vectorise`.
+aligned, as that of `vectorise`. With `ahead` it goes along a row that was read before, as the
+variance after the mean does, and asks for the elements that follow the row: the next one.
 """
 
 from collections.abc import Iterator
@@ -77,6 +78,7 @@ from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.blocking import MOST_STREAMS, register_for
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.one_pass import sums_both_ways
+from schedsearch.transforms.blocks.read_again import beyond_own_caches, read_again
 from schedsearch.transforms.blocks.reductions import gaps
 from schedsearch.transforms.blocks.skewing import may_be_long
 from schedsearch.transforms.blocks.terms import first_dim, moves
@@ -128,6 +130,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if beside is not None and (_is_short(loop, lanes) or sums_both_ways(proc, loop)):
             yield loop, beside
             beside = None
+        again = [beyond_own_caches(proc, buf, target) for buf in read_again(proc, loop)]
         most = MAX_REGISTERS // 2 // len(shared)
         shapes = [(1, n) for n in CHAINS if n <= most and _covers(loop, lanes * n)][:2]
         if _in_one(loop, reduce):
@@ -135,9 +138,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             for _, chains in shapes:
                 one: dict[str, ArgValue] = {"lanes": lanes, "chains": chains, "tile_rows": 1}
                 one["tail"] = "masked"
-                if worth_aligning(proc, loop, lanes, target):
-                    yield loop, {**one, "aligned": True}
-                yield loop, one
+                aligned = worth_aligning(proc, loop, lanes, target)
+                yield from _in_one_form({**one, "aligned": True} if aligned else one, loop, again)
+                if aligned:
+                    yield loop, one
                 if parts > 1 and _covers(loop, lanes * chains * parts):
                     yield loop, {**one, "parts": parts}
             continue
@@ -149,7 +153,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             # Rows share what they read: as many chains, and fewer loads (1.0 to 1.4 times).
             shapes = [*reversed(tiles[:2]), *shapes]
         elif worth_aligning(proc, loop, lanes, target):
-            yield loop, {**one, "aligned": True}
+            yield from _in_one_form({**one, "aligned": True}, loop, again)
         for tile_rows, chains in shapes:
             whole = divides(proc, lanes * chains, loop.hi - loop.lo)
             tail = "none" if whole else "masked"
@@ -163,6 +167,12 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             yield loop, one
         if worth_aligning(proc, loop, lanes, target):
             yield loop, {**one, "aligned": True}
+
+
+def _in_one_form(args: dict[str, ArgValue], loop: q.For, again: list[bool]) -> Iterator[Proposal]:
+    """`again`: for each row that is read again, whether its array fills more than the caches."""
+    forms = [args, {**args, "ahead": True}] if again else [args]
+    yield from ((loop, form) for form in (forms[::-1] if any(again) else forms))
 
 
 def _side_by_side(
@@ -304,6 +314,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         path = yield from running_from_zero(p, path)
         ways: dict[str, Any] = {"chains": shape.chains, "parts": shape.parts}
         ways["aligned"] = args.get("aligned", False) is True
+        ways["ahead"] = args.get("ahead", False) is True
         yield from use_instruction(p, path, shape.lanes, True, **ways)
         return
     taken = names(ast)

@@ -194,7 +194,8 @@ class Function:
                 continue
             yield f"    for (; n - l >= {chains * lanes}; l += {chains * lanes}) {{"
             for self.c.chain in range(chains):
-                yield from ("        {", *(f"            {x}" for x in self.body()), "        }")
+                lines = [*self.asked_for(), *self.body()]
+                yield from ("        {", *(f"            {x}" for x in lines), "        }")
             yield "    }"
         if length and length % lanes == 0:
             return
@@ -202,6 +203,12 @@ class Function:
         yield "        const long m = n - l;"
         yield from (f"        {line}" for line in rest)
         yield "    }"
+
+    def asked_for(self) -> Iterator[str]:
+        """What follows a row, as far away as what is being read is from the start of it."""
+        first = {buf.uid: (buf, idx) for _, buf, idx in reversed(neighbours(self.fused))}
+        for uid in self.fused.ahead:
+            yield f"__builtin_prefetch({self.c.address(*first[uid])} + n);"
 
     def shifted_chains(self, rows: Sequence[Row]) -> Iterator[str]:
         """The loop over whole registers in all chains, as long as the next register of each row

@@ -71,6 +71,7 @@ class Fused:
     backwards through memory, and its body is that of the mirror image (`backwards.py`). `aligned`:
     after its first iterations no register of what it writes (else reads) lies in two cache lines.
     `shifted`: what neighbouring lanes read of a row is loaded once, and shifted (`shifted.py`).
+    `ahead`: operands whose next row it asks for, while it goes along one.
     `together`: its `copies` are rows, each with sums of its own, which it goes along side by side;
     their lanes are added up at once (`rows.py`). Of rows whose `length` is known it has no code for
     others.
@@ -93,6 +94,7 @@ class Fused:
     once: bool = False
     aligned: bool = False
     shifted: bool = False
+    ahead: tuple[int, ...] = ()
     together: bool = False
     length: int = 0
 
@@ -208,6 +210,7 @@ def fused_name(fused: Fused) -> str:
     shape += " once" * fused.once
     shape += " aligned" * fused.aligned
     shape += " shifted" * fused.shifted
+    shape += f" ahead {fused.ahead}" if fused.ahead else ""
     shape += f" together, of {fused.length}" if fused.together else ""
     inner = [op.inner for op in fused.operands]
     shape += f" structures {inner}" if any(inner) else ""

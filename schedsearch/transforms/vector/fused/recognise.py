@@ -10,7 +10,7 @@ written may be accessed by that lane only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -133,6 +133,13 @@ def places_of(simple: list[Simple], allocs: list[q.Alloc]) -> dict[q.Var, list[I
             if each.buf not in local:
                 places.setdefault(each.buf, []).append(each.idx)
     return places
+
+
+def operands_of(loop: q.For, bufs: Collection[q.Var]) -> tuple[int, ...]:
+    """Numbers of the operands that arrays are in the instruction for `loop`."""
+    found = statements(loop)
+    assert found is not None
+    return tuple(uid for uid, buf in enumerate(places_of(*found)) if buf in bufs)
 
 
 def statements(loop: q.For) -> tuple[list[Simple], list[q.Alloc]] | None:
