@@ -12,6 +12,8 @@ from itertools import takewhile
 from math import inf
 from pathlib import Path
 
+from schedsearch.analysis.ranges import ranges_at, trips
+from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, RewriteError, UserError
 from schedsearch.core.records import Keys, Outcome, Target
 from schedsearch.core.trace import AS_WRITTEN, Rewrite, Trace
@@ -228,7 +230,19 @@ class Expander:
         """A transform that fails costs no other one its rewrites."""
         for transform in alphabet:
             with self._mistakes_of(transform.name):
-                yield from propose(state.ast, self._target(state), [transform])
+                for rewrite in propose(state.ast, self._target(state), [transform]):
+                    if self._is_long_enough(state, rewrite):
+                        yield rewrite
+
+    def _is_long_enough(self, state: State, rewrite: Rewrite) -> bool:
+        """Whether, at the sizes that are tuned for, a loop runs as often as the rewrite is for."""
+        least, loop = dict(rewrite.args).get("least"), state.ast.by_path.get(rewrite.path)
+        if not isinstance(least, int) or not isinstance(loop, q.For):
+            return True
+        ranges = ranges_at(state.ast, rewrite.path[:-1])
+        sizes = {arg.var: self.sizes.get(arg.var.name) for arg in state.ast.args}
+        ranges |= {var.uid: (size, size) for var, size in sizes.items() if size is not None}
+        return trips(loop, ranges)[1] >= least
 
     @contextmanager
     def _mistakes_of(self, transform: str) -> Iterator[None]:

@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from transforms.helpers import Procedures
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Compiler, GeneratedC
+from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import find_compiler, other_compilers
 from schedsearch.evaluate.code import mca
@@ -22,6 +24,8 @@ from schedsearch.evaluate.code.listing import (
     innermost_loops,
     parse,
 )
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 
 from .two_loops import SIZES, SOURCE, TWO, c
 
@@ -48,6 +52,18 @@ def test_lines_of_c_have_their_statements_and_how_often_they_run() -> None:
     assert lines["y[i6] += x[i6];"].runs == 100 * 4096
     assert lines["a[i4] = x[i4];"].runs == 64
     assert lines["for (int_fast32_t i6 = 0; i6 < n; i6++) {"].statement == "for k in seq(0, n):"
+
+
+SIGNS = "+= x", "+= 2.0f"
+
+
+@pytest.mark.parametrize(("n", "runs"), [(300, (300, 0)), (40, (0, 40))])
+def test_a_branch_that_sizes_rule_out_does_not_run(n: int, runs: tuple[int, int]) -> None:
+    procedure = Procedures("two_lengths")["two_lengths"]
+    code = generate_c(procedure)
+    found = c_lines(code, mirror(procedure), Binding((("n", n),))).values()
+    long, short = (next(each for each in found if sign in each.text) for sign in SIGNS)
+    assert (long.runs, short.runs) == runs
 
 
 def test_lines_without_a_counterpart_have_no_statement() -> None:

@@ -1,8 +1,9 @@
-# ruff: noqa: B007, F821
+# ruff: noqa: B007, F821, F841
 """Operations that no schedule does without: what others are for is not counted."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.roof.kinds import unit_of
 from schedsearch.evaluate.roof.work import count_work
+from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 
 
@@ -497,3 +499,103 @@ def test_what_windows_share_needs_no_function_again() -> None:
     assert costly(window_of_exponentials) == {"f32 expf": 90}
     assert costly(in_rows) == {"f32 expf": 320}
     assert costly(of_two) == {"f32 expf": 900}
+
+
+@proc
+def through_scalars(y: f64[9], x: f64[9], z: f64[9], w: f64[9]):
+    for i in seq(0, 9):
+        t: f64
+        t = x[i] / z[i]
+        y[i] = t / w[i]
+
+
+@proc
+def reciprocal_of_one(y: f64[9], x: f64[9], z: f64[9]):
+    for i in seq(0, 9):
+        t: f64
+        t = 1.0 / x[i]
+        y[i] = 1.0 / t + z[i]
+
+
+@proc
+def roots_through_scalars(y: f64[9], x: f64[9], z: f64[9]):
+    for i in seq(0, 9):
+        t: f64
+        t = sqrt(x[i])
+        y[i] = t * sqrt(z[i])
+
+
+@proc
+def root_squared(y: f64[9], x: f64[9]):
+    for i in seq(0, 9):
+        y[i] = sqrt(x[i]) * sqrt(x[i])
+
+
+@proc
+def overwritten_at_once(y: f32[9], x: f32[9]):
+    for i in seq(0, 9):
+        t: f32
+        t = expf(x[i])
+        y[i] = x[i]
+
+
+@proc
+def fourth_part(y: f32[64], x: f32[16]):
+    for i in seq(0, 64):
+        y[i] = expf(x[i / 4])
+
+
+@proc
+def neighbours(y: f32[64], x: f32[65]):
+    for i in seq(0, 64):
+        y[i] = expf(x[i]) + expf(x[i + 1])
+
+
+@proc
+def in_both_orders(y: f32[8, 9], z: f32[8, 9], x: f32[8, 9]):
+    for i in seq(0, 8):
+        for j in seq(0, 9):
+            y[i, j] = expf(x[i, j])
+    for j in seq(0, 9):
+        for i in seq(0, 8):
+            z[i, j] = expf(x[i, j])
+
+
+@proc
+def of_pairs(y: f32[8], x: f32[18]):
+    for i in seq(0, 8):
+        for j in seq(0, 9):
+            y[i] += expf(x[i + j] - x[i + 1])
+
+
+def doubled(steps: int) -> str:
+    """Values that are each twice the one before in length, written out."""
+    lines = ["t0: f32", "t0 = expf(x[i])"]
+    for n in range(1, steps):
+        lines += [f"t{n}: f32", f"t{n} = t{n - 1} * t{n - 1} + 1.0"]
+    return "\n        ".join([*lines, f"y[i] = t{steps - 1}"])
+
+
+def test_scalars_are_looked_through() -> None:
+    """As compilers do it, who would be above the roofline otherwise."""
+    assert costly(through_scalars) == {"f64 /": 9}
+    assert costly(roots_through_scalars) == {"f64 sqrt": 9}
+    assert costly(reciprocal_of_one) == {}
+    assert costly(overwritten_at_once) == {}
+
+
+def test_what_folds_or_is_shared_is_not_counted_again() -> None:
+    assert costly(root_squared) == {}
+    assert costly(fourth_part)["f32 expf"] <= 16
+    assert costly(neighbours) == {"f32 expf": 64}
+    assert costly(in_both_orders) == {"f32 expf": 72}
+    assert costly(of_pairs) == {"f32 expf": 72}
+
+
+def test_values_that_double_in_length_are_counted_at_once(tmp_path: Path) -> None:
+    head = "from __future__ import annotations\nfrom exo import proc\n"
+    head += "from exo.libs.externs import expf\n@proc\ndef doubling(y: f32[9], x: f32[9]):\n"
+    file = tmp_path / "doubling.py"
+    file.write_text(f"{head}    for i in seq(0, 9):\n        {doubled(40)}\n")
+    ast = mirror(load_source(file).procs["doubling"])
+    assert count_work(ast, bind(ast, {})).flops >= 2 * 9 * 39

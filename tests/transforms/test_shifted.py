@@ -13,11 +13,13 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import GeneratedC
-from schedsearch.core.trace import Rewrite
+from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.registry import apply, label, normalises, select
+from schedsearch.transforms.replay import Replayer
 from schedsearch.transforms.vector.fused import shifted
 from schedsearch.transforms.vector.fused.source import fused_instruction
 from transforms import native
@@ -176,6 +178,16 @@ def test_the_normal_form_has_long_rows_in_registers_that_are_aligned() -> None:
 
 THREADS = replace(WIDE, threads=2)
 """They divide a loop that is alone."""
+
+
+@pytest.mark.parametrize(("n", "kept"), [(255, 0), (256, 1)])
+def test_rows_that_are_short_at_the_sizes_given_keep_their_loop(n: int, kept: int) -> None:
+    """No call that verification can afford might be long enough."""
+    expander = Expander(Replayer(PROCEDURES["three"]), WIDE, [VECTORISE], {"n": n})
+    found = [child.rewrite for child in expander.expand(Trace()).children]
+    assert sum("shifted" in dict(each.args) for each in found) == kept
+    steps = Expander(Replayer(PROCEDURES["three"]), WIDE, [VECTORISE], {"n": n}).normalise(60.0)
+    assert len(steps.steps) == kept
 
 
 @pytest.mark.parametrize("least", [0, True, "256"])

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from schedsearch.analysis.conditions import holds
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.records import GeneratedC
@@ -24,8 +25,8 @@ _NO_STATEMENT = re.compile(r"^(?:free\(|#pragma|;$|//|\})")
 @dataclass(frozen=True)
 class Line:
     """`statement` is Exo's, empty where that is not known; `runs`: how often a call executes it,
-    every branch taken; `inside` are the numbers of the loops around, the outermost first.
-    `bits`: of the one element that a run computes; 0 if it computes vectors."""
+    every branch taken that sizes do not rule out; `inside` are the numbers of the loops around, the
+    outermost first. `bits`: of the one element that a run computes; 0 if it computes vectors."""
 
     number: int
     text: str
@@ -123,8 +124,20 @@ class _Mapping:
             within = runs * (self.trips(stmt) if isinstance(stmt, q.For) else 1.0)
         self.add(item, stmt, within, below)
         bodies = q.blocks(stmt) if stmt is not None else ()
+        taken = self.taken(stmt)
         for number, block in enumerate(item.blocks):
-            self.block(block, bodies[number] if number < len(bodies) else (), within, below)
+            times = within if taken in (None, number) else 0.0
+            self.block(block, bodies[number] if number < len(bodies) else (), times, below)
+
+    def taken(self, stmt: q.Stmt | None) -> int | None:
+        """Which of its branches a condition takes, where the sizes decide that."""
+        if not isinstance(stmt, q.If):
+            return None
+        try:
+            held = holds(stmt.cond, self.values)
+        except KeyError:
+            return None
+        return None if held is None else int(not held)
 
     def add(self, item: _Item, stmt: q.Stmt | None, runs: float, inside: tuple[int, ...]) -> None:
         text = _shown(stmt) if stmt is not None else ""

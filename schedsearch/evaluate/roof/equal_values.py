@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 
 from schedsearch.core import ast as q
 
@@ -10,31 +10,30 @@ Key = tuple[str, frozenset[Hashable]]
 
 
 class EqualValues:
-    """Values computed so far whose operands have not changed since. Loops of the same depth and
-    range have the same variable here. `values`: what scalars stand for."""
+    """Values computed so far whose operands have not changed since. Loops of the same range have
+    the same variable here, and elements some places apart along a loop are the same."""
 
-    def __init__(self, values: Mapping[q.Var, q.Expr]) -> None:
-        self.values = values
+    def __init__(self) -> None:
         self.computed: dict[Key, frozenset[q.Var]] = {}
-        self.common: dict[tuple[int, q.Affine, q.Affine], q.Var] = {}
+        self.common: dict[tuple[q.Affine, q.Affine], q.Var] = {}
         self.renamed: dict[q.Var, q.Var] = {}
 
     def new(self, what: str, exprs: Iterable[q.Expr]) -> bool:
         """Whether it has not been computed yet; it has been from now on."""
-        own = [self._renamed(expr, frozenset()) for expr in exprs]
+        own = [self._renamed(expr) for expr in exprs]
         key = what, frozenset[Hashable](own)
         if key in self.computed:
             return False
         self.computed[key] = frozenset[q.Var]().union(*map(q.expr_vars, own))
         return True
 
-    def enter(self, loop: q.For, depth: int, rewritten: frozenset[q.Var], configures: bool) -> None:
+    def enter(self, loop: q.For, rewritten: frozenset[q.Var], configures: bool) -> None:
         """A loop begins whose iterations all write the same elements of `rewritten`."""
         for buf in rewritten:
             self.forget(buf)
         if configures:
             self.forget_all()
-        place = depth, self._index(loop.lo), self._index(loop.hi)
+        place = self._index(loop.lo), self._index(loop.hi)
         self.renamed[loop.iter] = self.common.setdefault(place, loop.iter)
 
     def forget(self, buf: q.Var) -> None:
@@ -44,11 +43,14 @@ class EqualValues:
     def forget_all(self) -> None:
         self.computed = {}
 
-    def _renamed(self, expr: q.Expr, within: frozenset[q.Var]) -> q.Expr:
+    def _renamed(self, expr: q.Expr) -> q.Expr:
+        if isinstance(expr, q.USub):  # as many exponentials of it
+            return self._renamed(expr.arg)
+
         def value(read: q.Read) -> q.Expr:
-            if read.buf in self.values and read.buf not in within:
-                return self._renamed(self.values[read.buf], within | {read.buf})
-            return q.Read(read.buf, tuple(map(self._index, read.idx)), read.type)
+            places = (self._index(index) for index in read.idx)
+            here = tuple(at if at.is_const else at - at.const for at in places)
+            return q.Read(read.buf, here, read.type)
 
         return q.with_reads(expr, value)
 

@@ -22,19 +22,25 @@ from schedsearch.core.element_types import INTEGERS, known_type
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.evaluate.roof.equal_values import EqualValues
-from schedsearch.evaluate.roof.kinds import DIVISION, ROOT
+from schedsearch.evaluate.roof.kinds import DIVISION, ROOT, unit_of
 
 Needs = Counter[tuple[str, Loops]]
 """How many operations, by type and the loops that they cannot be moved out of."""
 
 _SUMS, _PRODUCTS = frozenset("+-"), frozenset("*/")
 
+_LARGEST = 500
+"""Nodes of a value that is looked through."""
+
 _ROOTS = ("sqrt", "sqrt_")
-_ONE_IN_A_PRODUCT = {"sqrt": "sqrt", "sqrt_": "sqrt", "exp": "exp", "expf": "exp"}
+_ONE_IN_A_PRODUCT = {"sqrt": "sqrt", "sqrt_": "sqrt", "exp": "exp", "expf": "exp", "pow_": "pow"}
 """Functions of which compilers make one where two are multiplied."""
 
 _TOGETHER = {"sin_": "sin", "cos": "sin", "exp": "expf", "sigmoid_": "sigmoid"}
 """Functions that are computed with another one of the same number."""
+
+_FOLDED = ("exp", "expf", "log", "log1p", "expm1", "pow_", *_ROOTS)
+"""Functions of which compilers simplify others: `log(exp(x))`."""
 
 _NO_DIVISION = (*_ONE_IN_A_PRODUCT, "pow_")
 """Functions whose reciprocal takes no longer than they do."""
@@ -68,7 +74,9 @@ class _Scan:
         self.found: dict[int, Needs] = {}
         self.values = _only_values(proc)
         self.roots = _only_roots(proc)
-        self.equal = EqualValues(self.values)
+        self.sizes = dict[q.Var, int]()
+        self.scalars = dict[tuple[q.Var, tuple[int, ...], bool], Loops]()
+        self.equal = EqualValues()
 
     def block(self, body: tuple[q.Stmt, ...], loops: tuple[q.For, ...]) -> None:
         known: dict[q.Expr, frozenset[q.Var]] = {}  # what has been computed, and from what
@@ -80,7 +88,10 @@ class _Scan:
                 if order:
                     needs = self._of_product(stmt.type, value, order, loops, known)
                 else:
-                    needs = Needs(self._needs(value, loops, known))
+                    needs = Needs(self._needs(value, loops, known, cheap=True))
+                if stmt.buf not in self.values:  # those count where they are used
+                    costly = self._needs(self._inlined(value), loops, {})
+                    needs.update(each for each in costly if unit_of(each[0]) != "arithmetic")
                 if reduced and not order:
                     how = "+" if reduced.operator == "+" else "min"
                     needs[f"{stmt.type} {how}", frozenset(loop.iter for loop in loops)] += 1
@@ -90,7 +101,7 @@ class _Scan:
             elif nested := q.blocks(stmt):
                 known = {}
                 if isinstance(stmt, q.For):
-                    self.equal.enter(stmt, len(loops), _rewritten(stmt), _configures(stmt))
+                    self.equal.enter(stmt, _rewritten(stmt), _configures(stmt))
                 for inner in nested:
                     self.block(inner, (*loops, stmt) if isinstance(stmt, q.For) else loops)
             elif isinstance(stmt, q.WriteConfig):
@@ -104,19 +115,14 @@ class _Scan:
         loops: tuple[q.For, ...],
         known: dict[q.Expr, frozenset[q.Var]],
     ) -> Needs:
-        """The needs of a product that is summed in this order."""
+        """The cheap operations of a product that is summed in this order."""
         steps = Needs()
         for step in order.steps:
             steps[kind, step.loops] += step.multiplications
             steps[f"{kind} +", step.loops] += step.summed
-        needs = Needs()
-        for where in self._divisions(kind, value, loops):
-            needs[f"{kind} {DIVISION}", where] += 1
-            steps[kind, where] -= steps[kind, where] > 0
-        free = self._one_in_a_product(kind, value, loops)
         for factor in _operands(value, _PRODUCTS):
-            needs.update(self._operand(factor, factor in free, loops, known, False))
-        return needs + steps
+            steps.update(self._needs(factor, loops, known, cheap=True))
+        return steps
 
     def _order(self, stmt: q.Reduce, loops: tuple[q.For, ...]) -> Order | None:
         """In which order the sum of a product takes fewer operations; None if in none."""
@@ -147,14 +153,16 @@ class _Scan:
         loops: tuple[q.For, ...],
         known: dict[q.Expr, frozenset[q.Var]],
         perhaps: bool = False,
+        cheap: bool = False,
     ) -> Iterator[tuple[str, Loops]]:
-        """`perhaps`: a choice may leave it out, by a branch."""
+        """`perhaps`: a choice may leave it out, by a branch; every function is cheap then. `cheap`:
+        without functions, divisions and roots."""
         if isinstance(expr, q.USub):
-            yield from self._needs(expr.arg, loops, known, perhaps)
+            yield from self._needs(expr.arg, loops, known, perhaps, cheap)
         if not isinstance(expr, q.BinOp | q.Extern) or expr in known:
             return
         if isinstance(expr, q.Extern):
-            yield from self._call(expr, loops, known, perhaps)
+            yield from self._call(expr, loops, known, perhaps, cheap)
             return
         known[expr] = q.expr_vars(expr)
         family = _SUMS if expr.op in _SUMS else _PRODUCTS
@@ -163,8 +171,9 @@ class _Scan:
         merges = list(self._of_chain(operands, family, loops))
         free = set[q.Expr]()
         if family is _PRODUCTS:
-            for where in self._divisions(kind, expr, loops, perhaps):
-                yield f"{kind} {DIVISION}", where
+            for where in self._divisions(kind, expr, loops, perhaps, cheap):
+                if not cheap:
+                    yield f"{kind} {DIVISION}", where
                 if where in merges:
                     merges.remove(where)
                 elif self.fp is not FloatingPoint.FAST and merges:
@@ -172,7 +181,7 @@ class _Scan:
             free = self._one_in_a_product(kind, expr, loops)
         yield from ((kind, where) for where in merges)
         for operand in operands:
-            yield from self._operand(operand, operand in free, loops, known, perhaps)
+            yield from self._operand(operand, operand in free, loops, known, perhaps, cheap)
 
     def _operand(
         self,
@@ -181,11 +190,12 @@ class _Scan:
         loops: tuple[q.For, ...],
         known: dict[q.Expr, frozenset[q.Var]],
         perhaps: bool,
+        cheap: bool,
     ) -> Iterator[tuple[str, Loops]]:
         """Of a product; `free`: another operand's function is that of this one, too."""
         parts = operand.args if free and isinstance(operand, q.Extern) else (operand,)
         for part in parts:
-            yield from self._needs(part, loops, known, perhaps)
+            yield from self._needs(part, loops, known, perhaps, cheap)
 
     def _call(
         self,
@@ -193,12 +203,15 @@ class _Scan:
         loops: tuple[q.For, ...],
         known: dict[q.Expr, frozenset[q.Var]],
         perhaps: bool,
+        cheap: bool,
     ) -> Iterator[tuple[str, Loops]]:
         """Equal calls of curves count once wherever they are."""
         known[expr] = q.expr_vars(expr)
         kind = _kind_of_call(expr)
         if perhaps or " " not in kind:
             yield expr.type, self._varies(expr, loops, set())
+        elif cheap:
+            pass
         elif self._is_new(expr):
             yield kind, self._rarely(expr, loops)
         else:
@@ -206,7 +219,7 @@ class _Scan:
         function = FUNCTIONS.get(expr.name)
         for number, arg in enumerate(expr.args):
             chosen = number > 1 and function is not None and bool(function.chooses)
-            yield from self._needs(arg, loops, known, perhaps or chosen)
+            yield from self._needs(arg, loops, known, perhaps or chosen, cheap)
 
     def _is_new(self, call: q.Extern) -> bool:
         if len(call.args) > 1:
@@ -214,9 +227,9 @@ class _Scan:
         return self.equal.new(_TOGETHER.get(call.name, call.name), call.args)
 
     def _divisions(
-        self, kind: str, expr: q.Expr, loops: tuple[q.For, ...], perhaps: bool = False
+        self, kind: str, expr: q.Expr, loops: tuple[q.For, ...], perhaps: bool, again: bool
     ) -> list[Loops]:
-        """Where a product needs divisions that have not been counted.
+        """Where a product needs divisions that have not been counted; or all, `again`.
 
         `fast` multiplies all divisors that vary with the same loops first, or with fewer. Otherwise
         each division stands as it is written.
@@ -224,7 +237,7 @@ class _Scan:
         if perhaps or not _divides(kind):
             return []
         if self.fp is not FloatingPoint.FAST:
-            new = [each for each in _quotients(expr) if self.equal.new("", [each])]
+            new = [each for each in _quotients(expr) if again or self.equal.new("", [each])]
             return [self._rarely(each, loops) for each in new]
         above, below = Counter[q.Expr](), Counter[q.Expr]()
         for operand, divides in _sides(expr):
@@ -237,7 +250,7 @@ class _Scan:
         return [
             where
             for where in _largest(divisors.values())
-            if self.equal.new(DIVISION, [e for e, own in divisors.items() if own <= where])
+            if again or self.equal.new(DIVISION, [e for e, own in divisors.items() if own <= where])
         ]
 
     def _inverted(self, divisor: q.Expr) -> bool:
@@ -255,12 +268,16 @@ class _Scan:
         found = set[q.Expr]()
         if self.fp is not FloatingPoint.FAST or not _divides(kind):
             return found
-        calls: dict[str, dict[q.Expr, Loops]] = {}
+        calls: dict[str, dict[q.Extern, Loops]] = {}
         for each in _operands(expr, _PRODUCTS):
             if isinstance(each, q.Extern) and each.name in _ONE_IN_A_PRODUCT:
                 own = calls.setdefault(_ONE_IN_A_PRODUCT[each.name], {})
                 own[each] = self._rarely(each, loops)
+        repeated = Counter[q.Expr](_operands(expr, _PRODUCTS))
         for own in calls.values():
+            for each in [each for each in own if each.name in _ROOTS and repeated[each] > 1]:
+                found.add(each)  # squared
+                del own[each]
             needed = _largest(own.values())
             for each, where in own.items():
                 if where in needed:
@@ -293,13 +310,15 @@ class _Scan:
         """The loops that a value varies with; `within` are variables that it is a value of. A loop
         `changes` some arrays."""
         found: set[q.Var] = set()
+        moving = {each for each in q.walk_expr(expr) if isinstance(each, q.Read) and each.idx}
+        alone = changes is _rewritten and len(moving) == 1
         for node in q.walk_expr(expr):
             match node:
                 case q.Read(buf=buf) if buf in self.values and buf not in within:
-                    found |= self._varies(self.values[buf], loops, within | {buf}, changes)
+                    found |= self._scalar(buf, loops, within | {buf}, changes)
                 case q.Read(buf=buf, idx=idx):
                     used = frozenset[q.Var]().union(*map(q.expr_vars, idx))
-                    if changes is _rewritten:
+                    if alone:
                         used = frozenset().union(*(_different(index, loops) for index in idx))
                     found |= {
                         loop.iter for loop in loops if loop.iter in used or buf in changes(loop)
@@ -309,6 +328,40 @@ class _Scan:
                 case _:
                     pass
         return frozenset(found)
+
+    def _scalar(
+        self,
+        buf: q.Var,
+        loops: tuple[q.For, ...],
+        within: set[q.Var],
+        changes: Callable[[q.For], frozenset[q.Var]],
+    ) -> Loops:
+        """The loops that a scalar's value varies with, looked for once."""
+        key = buf, tuple(map(id, loops)), changes is _rewritten
+        if key not in self.scalars:
+            self.scalars[key] = self._varies(self.values[buf], loops, within, changes)
+        return self.scalars[key]
+
+    def _inlined(self, expr: q.Expr) -> q.Expr:
+        """With the values of scalars, as compilers see it: `t / w` is `x / (z * w)` if `t` is
+        `x / z`. Large ones stay."""
+
+        def value(read: q.Read) -> q.Expr:
+            if read.buf in self.values and self._size(read.buf) <= _LARGEST:
+                return self._inlined(self.values[read.buf])
+            return read
+
+        return q.with_reads(expr, value)
+
+    def _size(self, buf: q.Var) -> int:
+        """Nodes of a scalar's value, written out; many if it is a value of itself."""
+        if buf not in self.sizes:
+            self.sizes[buf] = _LARGEST + 1
+            nodes = [*q.walk_expr(self.values[buf])]
+            inner = (node.buf for node in nodes if isinstance(node, q.Read))
+            more = sum(self._size(each) for each in inner if each in self.values)
+            self.sizes[buf] = len(nodes) + more
+        return self.sizes[buf]
 
     def _rarely(self, expr: q.Expr, loops: tuple[q.For, ...]) -> Loops:
         """The loops that a value varies with that may be kept in an array: of `A[j, j]` in rows
@@ -324,7 +377,7 @@ def _different(index: q.Affine, loops: tuple[q.For, ...]) -> Loops:
     found: dict[q.Var, tuple[int, int]] = {}
     for loop in sorted(inside, key=lambda loop: -(loop.extent or LONG)):
         step = abs(index.coefficient(loop.iter))
-        if not step and len(inside) > 1:
+        if not step:
             continue  # within a quotient or a remainder
         tried = found | {loop.iter: (step, loop.extent or LONG)}
         reach = 0
@@ -373,8 +426,10 @@ def _kind_of_call(expr: q.Extern) -> str:
             case q.BinOp("*", lhs, rhs) if lhs == rhs:
                 return expr.type  # its size
         return f"{kind} {ROOT}" if _divides(expr.type) else expr.type
-    # Compilers multiply where the exponent is a number.
-    if function.instruction or (expr.name == "pow_" and _constant(expr.args[1])):
+    # Compilers multiply where the exponent is a number, and know inverses.
+    if function.instruction or (expr.name == "pow_" and any(map(_constant, expr.args))):
+        return expr.type
+    if any(isinstance(arg, q.Extern) and arg.name in _FOLDED for arg in expr.args):
         return expr.type
     return f"{kind} {expr.name}"
 
