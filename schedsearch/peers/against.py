@@ -13,7 +13,7 @@ from typing import Any
 
 from schedsearch.analysis.conversions import truncated
 from schedsearch.core import ast as q
-from schedsearch.core.build import ALWAYS, COMPILERS, Build, compile_flags
+from schedsearch.core.build import ALWAYS, COMPILERS, NO_WRAP, Build, compile_flags
 from schedsearch.core.decision import decide
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
@@ -213,6 +213,8 @@ def _compiled(request: str, kernel: Kernel) -> Peer:
     flags = default_flags(kernel.target.fp)
     if kernel.target.threads > 1:
         flags = kernel.target.flags
+    if kernel.written:
+        flags = (*flags, NO_WRAP)
     builder = Builder(compiler, flags, kernel.cache)
     if kernel.written:
         code = GeneratedC(kernel.code.proc, "", kernel.written, digest(kernel.written))
@@ -224,6 +226,6 @@ def _compiled(request: str, kernel: Kernel) -> Peer:
     if isinstance(built, Failure):
         raise PeerError(f"{compiler.kind} does not compile it: {built.message}")
     flags = compile_flags(flags, code.source, compiler.kind)
-    flags = tuple(each for each in flags if each not in ALWAYS)
+    flags = tuple(each for each in flags if each not in (*ALWAYS, NO_WRAP))
     how = f"{what}, {compiler.kind} {compiler.version} {' '.join(flags)}"
     return Peer(request, What("native", kernel.code.proc, built.path, context=True), how)

@@ -9,7 +9,7 @@ import pytest
 
 import schedsearch
 from frontends.test_jit import assert_same, checked, copies
-from schedsearch.core.build import WRAP, compile_flags
+from schedsearch.core.build import NO_WRAP, WRAP, compile_flags
 from schedsearch.core.errors import UserError
 
 LARGE = np.resize(np.array([2**31 - 1, 2**31 - 2, -(2**31), 5, 0, -7], np.int32), 40)
@@ -42,6 +42,7 @@ def test_integers_wrap_at_the_level_that_kernels_are_built_with() -> None:
 def test_c_with_integers_as_data_is_compiled_to_wrap() -> None:
     assert WRAP in compile_flags((), "void f(void *ctxt, int_fast32_t n, const int32_t* x)", "gcc")
     assert WRAP in compile_flags((), "uint8_t t;", "gcc")
+    assert WRAP not in compile_flags((NO_WRAP,), "uint8_t t;", "gcc")
     assert WRAP not in compile_flags(
         (), "void f(void *ctxt, int_fast32_t n, const float* x)", "gcc"
     )
