@@ -124,12 +124,9 @@ def in_registers(row: Row, c: Values, chain: int) -> Iterator[tuple[q.Read, str]
     kind, lanes, middle = row.middle.type, c.fused.lanes, _place(row.middle)
     for read in row.reads:
         by = _place(read) - middle
-        if by == 0:
-            yield read, row.block(chain)
-            continue
-        first = chain if by > 0 else chain - 1
-        helper = c.need(snippets.shifted(kind, lanes, by % lanes), kind)
         if by % lanes == 0:
             yield read, row.block(chain + by // lanes)
             continue
+        first = chain if by > 0 else chain - 1
+        helper = c.need(snippets.shifted(kind, lanes, by % lanes), kind)
         yield read, f"{helper}({row.block(first)}, {row.block(first + 1)})"
