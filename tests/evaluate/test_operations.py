@@ -577,7 +577,7 @@ def doubled(steps: int) -> str:
 
 
 def test_scalars_are_looked_through() -> None:
-    """As compilers do it, who would be above the roofline otherwise."""
+    """Compilers do it: their code would be above the roofline otherwise."""
     assert costly(through_scalars) == {"f64 /": 9}
     assert costly(roots_through_scalars) == {"f64 sqrt": 9}
     assert costly(reciprocal_of_one) == {}

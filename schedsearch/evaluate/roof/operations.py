@@ -42,7 +42,7 @@ _TOGETHER = {"sin_": "sin", "cos": "sin", "exp": "expf", "sigmoid_": "sigmoid"}
 _FOLDED = ("exp", "expf", "log", "log1p", "expm1", "pow_", *_ROOTS)
 """Functions of which compilers simplify others: `log(exp(x))`."""
 
-_NO_DIVISION = (*_ONE_IN_A_PRODUCT, "pow_")
+_NO_DIVISION = frozenset(_ONE_IN_A_PRODUCT)
 """Functions whose reciprocal takes no longer than they do."""
 
 

@@ -1,9 +1,10 @@
-/* The roofs of some cores together: the first argument says of how many, the next which, then
- * of how many functions, and how many libraries with which paths have them. Prints the register-only multiply-add peaks in GOP/s for f16, f32, f64, i32 and i8 (summed
- * in i32), one operation being a multiplication or an addition, and of sums of which the minimum
- * is taken for f32, f64 and i32, two operations; the functions' values in 1e9 a second;
- * then, for every three further arguments "bytes read, written, updated", the bandwidth in GB/s, bytes loaded plus bytes
- * stored, of moving that. LANE_BYTES is the vector width. */
+/* The roofs of some cores together: the first argument says of how many, the next which, then of
+ * how many functions, and how many libraries with which paths have them. Prints the register-only
+ * multiply-add peaks in GOP/s for f16, f32, f64, i32 and i8 (summed in i32), one operation being a
+ * multiplication or an addition, and of sums of which the minimum is taken for f32, f64 and i32,
+ * two operations; the functions' values in 1e9 a second; then, for every three further arguments
+ * "bytes read, written, updated", the bandwidth in GB/s, bytes loaded plus bytes stored, of moving
+ * that. LANE_BYTES is the vector width. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

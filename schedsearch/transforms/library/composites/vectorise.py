@@ -49,7 +49,7 @@ from schedsearch.transforms.blocks.vectors import (
 )
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
-from schedsearch.transforms.vector.fused.model import widest
+from schedsearch.transforms.vector.fused.model import Fused, widest
 from schedsearch.transforms.vector.fused.recognise import fuse
 from schedsearch.transforms.vector.fused.shifted import worth_shifting
 
@@ -67,7 +67,8 @@ whether it loads rows once."""
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         lanes = _lanes(target, loop)
-        if lanes < 2 or not _vectorisable(proc, loop, lanes, structures=False):
+        fused = _vectorised(proc, loop, lanes, structures=False) if lanes > 1 else None
+        if fused is None:
             continue
         if loop.extent is not None and loop.extent < lanes:
             yield loop, {"lanes": lanes, "unroll": 1, "tail": "masked"}
@@ -80,14 +81,14 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             yield loop, {"lanes": lanes, "unroll": unroll, "tail": "none" if whole else "masked"}
             if unroll == 1 and not whole:
                 yield loop, {"lanes": lanes, "unroll": unroll, "tail": "cut"}
-        yield from _aligned(proc, loop, lanes, target)
+        yield from _aligned(proc, loop, fused, target)
 
 
-def _aligned(proc: q.Proc, loop: q.For, lanes: int, target: Target) -> Iterator[Proposal]:
+def _aligned(proc: q.Proc, loop: q.For, fused: Fused, target: Target) -> Iterator[Proposal]:
+    """Those in which `fused` is the whole loop."""
     if target.threads > 1 and len([*loops_at(proc, loop.path)]) == 1:
         return  # threads divide it
-    fused = fuse(proc, loop, lanes, counted=True)
-    shared = fused is not None and worth_shifting(fused)
+    lanes, shared = fused.lanes, worth_shifting(fused)
     for registers, unroll, shifted in ALIGNED:
         if (loop.extent is None and registers < LONG) or (shifted and not shared):
             continue
@@ -109,20 +110,21 @@ def _lanes(target: Target, loop: q.For) -> int:
     return 1 << (loop.extent - 1).bit_length() if loop.extent else 1
 
 
-def _vectorisable(proc: q.Proc, loop: q.For, lanes: int, structures: bool) -> bool:
-    """Whether the loop has a vector form; with `structures` also if its elements are members of
-    such, which `scalarise` proposes."""
+def _vectorised(proc: q.Proc, loop: q.For, lanes: int, structures: bool) -> Fused | None:
+    """The vector form of a loop, if it has one; with `structures` also if its elements are members
+    of such, which `scalarise` proposes."""
     fused = fuse(proc, loop, lanes, counted=True)
-    return fused is not None and all(
+    plain = fused is not None and all(
         not op.registers and (op.moves or not op.written) and (structures or not op.inner)
         for op in fused.operands
     )
+    return fused if plain else None
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     loop = ast.by_path[path]
     lanes, unroll, tail = _checked(args)
-    if not isinstance(loop, q.For) or not _vectorisable(ast, loop, lanes, structures=True):
+    if not isinstance(loop, q.For) or _vectorised(ast, loop, lanes, structures=True) is None:
         raise RewriteError("the iterations of this loop have no vector form")
     p = Cursors((yield None))
     if args.get("aligned", False) is True:

@@ -189,7 +189,8 @@ class Function:
         rows = shared_rows(self.fused) if self.fused.shifted else []
         if rows:
             yield from self.shifted_chains(rows)
-        for chains in sorted({1 if rows else self.fused.chains, 1}, reverse=True):
+        most = 1 if rows else self.fused.chains
+        for chains in sorted({most, 1}, reverse=True):
             if length and length < chains * lanes:
                 continue
             yield f"    for (; n - l >= {chains * lanes}; l += {chains * lanes}) {{"

@@ -1,4 +1,4 @@
-"""Our functions of registers in loops over arrays, for whoever measures how fast they are."""
+"""Our functions of registers in loops over arrays: C to measure how fast they are."""
 
 from __future__ import annotations
 
