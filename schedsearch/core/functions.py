@@ -21,8 +21,8 @@ LETTERS = "abcd"
 @dataclass(frozen=True)
 class Function:
     """`c`: its value in C, of arguments `a`, `b`, ...; `{f}` ends the names of C's functions of
-    floats, `{single}` converts to float. `whole`: the same of integers, which C computes in `int`;
-    empty if there is none.
+    floats, `{single}` converts to float; empty if it is one of integers only. `whole`: the same of
+    integers, which C computes in `int`; empty if there is none.
 
     `precision`: the type in which C computes it; empty if in that of the arguments. `returns`: the
     type of its result in C, likewise. `own`: it is one of Exo's.
@@ -161,6 +161,22 @@ def _choice(name: str, comparison: str) -> Function:
     )
 
 
+def _of_bits(name: str, operator: str) -> Function:
+    """An operator of whole numbers alone."""
+    own = f"bitwise_{name}"
+    return Function(
+        f"bit_{name}",
+        2,
+        "",
+        f"a {operator} b",
+        rounds=False,
+        instruction=True,
+        numpy=own,
+        torch=own,
+        loop=f"({{0}} {operator} {{1}})",
+    )
+
+
 _OURS = (
     _curve("exp"),
     Function(
@@ -284,6 +300,30 @@ _OURS = (
         rounds=False,
         instruction=True,
         loop="max({0}, {zero})",
+    ),
+    _of_bits("and", "&"),
+    _of_bits("or", "|"),
+    _of_bits("xor", "^"),
+    # LLVM's names: rounded down, and towards zero. Programs have them of a constant `b`.
+    Function(
+        "ashr",
+        2,
+        "",
+        "a >> b",
+        rounds=False,
+        instruction=True,
+        numpy="right_shift",
+        torch="bitwise_right_shift",
+        loop="({0} >> {1})",
+    ),
+    Function(
+        "sdiv",
+        2,
+        "",
+        "a / b",
+        rounds=False,
+        instruction=True,
+        loop="int({0} / {1})",
     ),
     _choice("select_lt", "<"),
     _choice("select_le", "<="),

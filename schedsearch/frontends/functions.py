@@ -35,7 +35,7 @@ def _typed(e):
 
 
 class CFunction(Extern):
-    """A function in C, of f32 and f64, and of `integers` if it has an expression for those."""
+    """A function in C, of f32 and f64 and of integers, if it has an expression for those."""
 
     known = []
 
@@ -54,7 +54,8 @@ class CFunction(Extern):
         return f"{self.name()} {self.arity} {self.floats} {self.integers}"
 
     def typecheck(self, args):
-        known = ["R", "f32", "f64", *(["i8", "ui8", "ui16", "i32"] if self.integers else [])]
+        known = ["R", *(["f32", "f64"] if self.floats else [])]
+        known += ["i8", "ui8", "ui16", "i32"] if self.integers else []
         args[:] = map(_typed, args)  # which Exo keeps
         kinds = [str(arg.type) for arg in args]
         if len(args) != self.arity:
@@ -65,13 +66,15 @@ class CFunction(Extern):
 
     def globl(self, prim_type):
         """All of them: Exo does not look for functions in arguments of others."""
-        of_type = (each for each in self.known if each.integers or "int" not in prim_type)
+        of_type = (each for each in self.known if each.value(prim_type))
         return "#include <math.h>\\n" + "".join(each.defined(prim_type) for each in of_type)
+
+    def value(self, prim_type):
+        return self.integers if "int" in prim_type else self.floats
 
     def defined(self, prim_type):
         kind = "int32_t" if "int" in prim_type else prim_type
-        value = self.integers if "int" in prim_type else self.floats
-        value = value.format(f="f" if prim_type == "float" else "")
+        value = self.value(prim_type).format(f="f" if prim_type == "float" else "")
         params = ", ".join(f"{kind} {letter}" for letter in "abcd"[: self.arity])
         head = f"static inline {kind} {self.compile([params], prim_type)}"
         name = self.compile([], prim_type)[:-2]

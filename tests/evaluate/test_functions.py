@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from frontends.functions_module import of_type, procedures
+from frontends.functions_module import BY, of_type, procedures
 from numpy.typing import NDArray
 
 from schedsearch.core.element_types import ELEMENT_TYPES
@@ -36,6 +36,11 @@ def _erf(x: Array) -> Array:
     return np.array([erfl(float(value)) for value in x], np.longdouble)
 
 
+def _of_bits(name: str) -> Callable[..., Array]:
+    """Of whole numbers, which may be kept as floats."""
+    return lambda a, b: getattr(np, name)(a.astype(np.int64), b.astype(np.int64))
+
+
 TRUE: dict[str, Callable[..., Array]] = {
     "exp": np.exp,
     "log": np.log,
@@ -55,6 +60,11 @@ TRUE: dict[str, Callable[..., Array]] = {
     "rint": np.rint,
     "atan2": np.arctan2,
     "relu_": lambda x: np.maximum(x, 0),
+    "bit_and": _of_bits("bitwise_and"),
+    "bit_or": _of_bits("bitwise_or"),
+    "bit_xor": _of_bits("bitwise_xor"),
+    "ashr": lambda a, _: np.floor(a / 2.0 ** BY["ashr"]),
+    "sdiv": lambda a, _: np.trunc(a / BY["sdiv"]),
     "select_lt": lambda a, b, c, d: np.where(a < b, c, d),
     "select_le": lambda a, b, c, d: np.where(a <= b, c, d),
     "select_eq": lambda a, b, c, d: np.where(a == b, c, d),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,20 @@ NAMES = (*EXO_NAMES.values(), *SELECTIONS.values())
 HEAD = "from __future__ import annotations\n\nfrom exo import proc\n"
 
 
+BY = {"ashr": 3, "sdiv": 7}
+"""The second argument of those that programs have of a constant."""
+
+
 def of_type(kind: str) -> list[str]:
     """Functions that there are of a type."""
     whole = kind not in ("f32", "f64")
-    return [name for name in NAMES if not whole or FUNCTIONS[name].whole]
+    return [n for n in NAMES if (FUNCTIONS[n].whole if whole else FUNCTIONS[n].c)]
+
+
+def c_of(name: str, kind: str) -> str:
+    """C of the function as procedures here call it."""
+    text = FUNCTIONS[name].c_of(kind)
+    return re.sub(r"\bb\b", str(BY[name]), text) if name in BY else text
 
 
 def procedure_text(kind: str, names: Iterable[str], of: str = "{}[i]") -> str:
@@ -30,8 +41,10 @@ def procedure_text(kind: str, names: Iterable[str], of: str = "{}[i]") -> str:
         f"def kernel_{kind}(n: size, {', '.join(f'{x}: {kind}[n]' for x in LETTERS)}{outputs}):",
     ]
     for name in names:
-        args = ", ".join(of.format(letter) for letter in LETTERS[: FUNCTIONS[name].arity])
-        lines += ["    for i in seq(0, n):", f"        {name}_out[i] = {name}({args})"]
+        args = [of.format(letter) for letter in LETTERS[: FUNCTIONS[name].arity]]
+        if name in BY:
+            args[1] = str(BY[name])
+        lines += ["    for i in seq(0, n):", f"        {name}_out[i] = {name}({', '.join(args)})"]
     return "\n".join(lines) + "\n"
 
 

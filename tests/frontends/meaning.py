@@ -18,7 +18,9 @@ _BINARY = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "neg
 _OTHER = {"max": np.maximum, "min": np.minimum, "abs": np.abs, "exp": np.exp, "sqrt": np.sqrt}
 _OTHER |= {"log1p": np.log1p, "expm1": np.expm1, "rint": np.rint, "floor": np.floor}
 _OTHER |= {"pow": np.power, "log": np.log, "sin": np.sin, "cos": np.cos, "tanh": np.tanh}
-_OTHER |= {"atan2": np.arctan2}
+_OTHER |= {"bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor}
+_OTHER |= {"atan2": np.arctan2, "ashr": np.right_shift}
+_OTHER |= {"sdiv": lambda a, b, dtype: np.trunc(a / b).astype(dtype)}
 _COMPARED = {
     "<": np.less,
     "<=": np.less_equal,

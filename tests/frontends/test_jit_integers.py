@@ -244,3 +244,68 @@ def test_a_quotient_under_a_condition_asks_nothing_of_other_calls() -> None:
         x = np.zeros(n)
         guarded(x, np.zeros(m))
         assert x[0] == max(n - m, 0) // 2
+
+
+def bits(b, c, w, k):
+    found = b & 15, b | c, b ^ c, ~b, ~w, ~k, k & 0x0F0F, k | 1, k ^ -7, w & w[0], 3 & b, k & b
+    moved = b << 3, b >> 2, w << 7, w >> 1, k << 31, k >> 30, (k * 77 + 128) >> 8, np.invert(k)
+    b ^= c
+    k <<= 2
+    k >>= 1
+    w |= 3
+    truths = (b > 3) & (c > 3), (b > 3) & c, np.bitwise_or(b, 1), np.right_shift(k, 3)
+    return *found, *moved, *truths, b + 0, k + 0, w + 0
+
+
+def test_bits_are_numpys() -> None:
+    rng = np.random.default_rng(0)
+    given = [
+        rng.integers(np.iinfo(kind).min, np.iinfo(kind).max, 40).astype(kind)
+        for kind in (np.uint8, np.uint8, np.int8, np.int32)
+    ]
+    checked(bits, *given)
+
+
+def by_data(k):
+    return k >> k
+
+
+def too_far(k):
+    return k << 32
+
+
+def backwards(k):
+    return k << -1
+
+
+def of_a_number(k):
+    return 1 << k
+
+
+def of_floats(x):
+    return (x * 0.5) & 3
+
+
+def shifted_floats(x):
+    return (x * 0.5) >> 3
+
+
+def with_a_number(k):
+    return (k > 1) & 1
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (by_data, "kernels shift by constants only"),
+        (too_far, "by less than the bits"),
+        (backwards, "by less than the bits"),
+        (of_a_number, "kernels shift by constants only"),
+        (of_floats, "bitwise_and"),
+        (shifted_floats, "right_shift"),
+        (with_a_number, "int64"),
+    ],
+)
+def test_other_bits_are_refused(function: Any, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        schedsearch.jit(function)(np.arange(8, dtype=np.int32))

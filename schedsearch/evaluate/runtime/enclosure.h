@@ -492,6 +492,41 @@ INLINE struct enclosed hs_abs_(struct enclosed a)
     return (struct enclosed){fabs(a.value), a.radius, a.size};
 }
 
+/* Of integers. What is not known exactly has any bits. */
+INLINE bool are_known(struct enclosed a, struct enclosed b)
+{
+    bool known = a.radius == 0 && b.radius == 0;
+    hs_jumped |= !known;
+    return known;
+}
+
+#define OF_BITS(a, operator, b) exactly((double)((int64_t)(a).value operator(int64_t)(b).value))
+
+INLINE struct enclosed hs_bit_and(struct enclosed a, struct enclosed b)
+{
+    return are_known(a, b) ? OF_BITS(a, &, b) : ANYTHING;
+}
+
+INLINE struct enclosed hs_bit_or(struct enclosed a, struct enclosed b)
+{
+    return are_known(a, b) ? OF_BITS(a, |, b) : ANYTHING;
+}
+
+INLINE struct enclosed hs_bit_xor(struct enclosed a, struct enclosed b)
+{
+    return are_known(a, b) ? OF_BITS(a, ^, b) : ANYTHING;
+}
+
+/* Of integers. Where the bounds of `a` are rounded, a quotient jumps. */
+INLINE struct enclosed hs_sdiv(struct enclosed a, struct enclosed b)
+{
+    if (a.radius == INFINITY || b.radius > 0 || b.value == 0)
+        return ANYTHING;
+    hs_jumped |= a.radius > 0;
+    double one = trunc(LOW(a) / b.value), other = trunc(HIGH(a) / b.value);
+    return one == other ? exactly(one) : between(fmin(one, other), fmax(one, other));
+}
+
 INLINE struct enclosed hs_floor(struct enclosed a)
 {
     if (a.radius == INFINITY)
@@ -501,6 +536,14 @@ INLINE struct enclosed hs_floor(struct enclosed a)
     hs_jumped |= a.radius > 0;
     double low = floor(LOW(a)), high = floor(HIGH(a));
     return low == high ? exactly(a.radius == 0 ? floor(a.value) : low) : between(low, high);
+}
+
+INLINE struct enclosed hs_ashr(struct enclosed a, struct enclosed b)
+{
+    if (b.radius > 0 || b.value < 0 || b.value > 31)
+        return ANYTHING;
+    double scale = ldexp(1, -(int)b.value);
+    return hs_floor((struct enclosed){a.value * scale, a.radius * scale, a.size});
 }
 
 INLINE struct enclosed hs_rint(struct enclosed a)

@@ -9,7 +9,7 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
-from schedsearch.frontends.c import c_types, numbers, quotients
+from schedsearch.frontends.c import c_types, numbers
 from schedsearch.frontends.c.affine.linear import (
     Polynomial,
     factors_of,
@@ -266,7 +266,7 @@ class Arithmetic(Scopes):
                 "divide by a constant; convert data to double, and choose an index that wraps by "
                 "`j < m - 1 ? j + 1 : 0`",
             )
-        quotient = quotients.quotient(value, by.const, quotients.bounds_of(value, self.within))
+        quotient = numbers.of_constant("sdiv", value, by.const)
         if op == "/":
             return Operand(kind, quotient)
         return Operand(kind, numbers.minus_multiple(value, quotient, by.const))

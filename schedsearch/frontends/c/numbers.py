@@ -150,6 +150,11 @@ def _product(monomial: tuple[q.Atom, ...], part: q.Affine, kind: str) -> graph.V
     return reduce(lambda a, b: graph.Apply("*", (a, b), kind, ()), factors)
 
 
+def of_constant(function: str, value: graph.Value, number: int) -> graph.Value:
+    """A function of an int and a number."""
+    return graph.Apply(function, (value, constant(number, "i32")), "i32", ())
+
+
 def minus_multiple(value: graph.Value, times: graph.Value, by: int) -> graph.Value:
     """`value - times * by` of ints."""
     many = graph.Apply("*", (times, constant(by, "i32")), "i32", ())

@@ -9,11 +9,9 @@ from typing import Any
 from pycparser import c_ast
 
 from schedsearch.core import ast as q
-from schedsearch.frontends import graph
 from schedsearch.frontends.c.affine.knowledge import Knowledge
 from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 from schedsearch.frontends.c.declarations import base_type
-from schedsearch.frontends.c.quotients import Bounds
 from schedsearch.frontends.c.symbols import Known, Operand, Symbol
 from schedsearch.frontends.c.trees import is_constant
 
@@ -39,8 +37,6 @@ class Scopes(Knowledge, ABC):
         self.file = file
         self.scopes: list[dict[str, Symbol]] = [{}]
         self.numbers: Known = {}
-        self.within: dict[graph.Array, Bounds] = {}
-        """Of variables of data that keep the value they are declared with."""
 
     @abstractmethod
     def expr(self, node: Any) -> Operand:

@@ -19,7 +19,6 @@ from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 from schedsearch.frontends.c.declarations import declared
 from schedsearch.frontends.c.expressions import Expressions
 from schedsearch.frontends.c.loops import tables
-from schedsearch.frontends.c.quotients import around, bounds_of
 from schedsearch.frontends.c.symbols import Cursor, Data, Number, Operand
 from schedsearch.frontends.c.trees import is_constant, targets, walk
 
@@ -135,9 +134,6 @@ class Storage(Expressions):
 
         def store() -> Block:
             value = self.data(self.expr(decl.init), kind)
-            if decl.name not in self.changed:
-                bounds = bounds_of(value, self.within)
-                self.within[array] = around(bounds, self.within.get(array, bounds))
             return [graph.Store(array, (), (), value, line=decl.coord.line)]
 
         out = [allocate, *self.split(store, decl)]

@@ -71,12 +71,46 @@ def divided(builder: Builder, ufunc: Any, values: Sequence[Any]) -> Any:
         raise Refusal(
             f"{name} of {kind}", "kernels have it of f32, f64 and whole numbers", "astype"
         )
-    number = types.constant(number, kind).value
-    wide = "f64" if kind == "i32" else "f32"  # exact; half way, however a quotient is rounded
-    x = Data.of(builder, operations.as_node(builder, x, wide))
-    whole = elementwise(builder, np.floor, ((x + 0.5) / number,))
+    number = int(types.constant(number, kind).value)
+    x = Data.of(builder, operations.as_node(builder, x, "i32"))
+    if number & (number - 1) == 0:
+        whole = _of_constant(builder, "ashr", x, number.bit_length() - 1)
+    else:
+        whole = _of_constant(builder, "sdiv", x, number)
+        if INTEGERS[kind][0] < 0:
+            below = -1 - _of_constant(builder, "sdiv", -1 - x, number)
+            whole = select(builder, x < 0, below, whole)
     found = whole if ufunc is np.floor_divide else x - whole * number
     return making.converted(builder, found, types.DTYPES[kind])
+
+
+def shifted(builder: Builder, ufunc: Any, values: Sequence[Any]) -> Any:
+    """`x << c` and `x >> c`, of whole numbers by constants."""
+    x, by = values
+    node = by.node() if isinstance(by, Data) and not by.ndim else None
+    number = node.value if isinstance(node, g.Constant) else by
+    name = f"np.{ufunc.__name__}"
+    kind = types.named(operations.resolved_types(ufunc, values)[1], name)
+    bits = 8 * types.DTYPES[kind].itemsize
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < bits:
+        reason = "kernels shift by constants only, by less than the bits there are"
+        raise Refusal(name, reason, "multiply, or use //")
+    if kind not in INTEGERS:
+        raise Refusal(f"{name} of {kind}", "kernels have it of whole numbers", "use astype")
+    x = Data.of(builder, operations.as_node(builder, x, "i32"))
+    found = (
+        x * np.int32(-(2**31) if number == 31 else 2**number)
+        if ufunc is np.left_shift
+        else _of_constant(builder, "ashr", x, number)
+    )
+    return making.converted(builder, found, types.DTYPES[kind])
+
+
+def _of_constant(builder: Builder, function: str, x: Data, number: int) -> Data:
+    """A function of ints and a number."""
+    nodes = [x.node(), types.constant(number, "i32")]
+    args, shape = operations.broadcast_nodes(builder, nodes)
+    return Data.of(builder, g.Apply(function, args, "i32", shape))
 
 
 def _finite(builder: Builder, x: Any) -> Any:

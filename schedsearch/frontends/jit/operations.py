@@ -50,8 +50,13 @@ APPLIED = {
     "expm1": "expm1",
     "rint": "rint",
     "arctan2": "atan2",
+    "bitwise_and": "bit_and",
+    "bitwise_or": "bit_or",
+    "bitwise_xor": "bit_xor",
 }
 """NumPy's functions of elements, and the graph's."""
+
+BITS = ("bit_and", "bit_or", "bit_xor")
 
 COMPARED = {
     "less": "<",
@@ -266,11 +271,18 @@ def elementwise(
         return elementwise(builder, np.multiply, (values[0], values[0]), dtype)
     if name == "reciprocal" and np.dtype(kind_of(values[0])).kind == "f":
         return elementwise(builder, np.true_divide, (1.0, values[0]), dtype)
+    if name == "invert" and isinstance(values[0], Data) and values[0].type in INTEGERS:
+        low, high = INTEGERS[values[0].type]
+        return elementwise(builder, np.bitwise_xor, (values[0], -1 if low else high), dtype)
     if name == "positive":
         return _positive(builder, values[0], dtype, python)
     if name == "ceil":
         lower = elementwise(builder, np.floor, (elementwise(builder, np.negative, values, dtype),))
         return elementwise(builder, np.negative, (lower,))
+    if name in ("left_shift", "right_shift") and dtype is None:
+        from schedsearch.frontends.jit.derived import shifted
+
+        return shifted(builder, ufunc, values)
     if name in ("floor_divide", "remainder") and dtype is None:
         from schedsearch.frontends.jit.derived import divided
 
@@ -302,7 +314,10 @@ def elementwise(
     nodes = [computed_node(builder, v, kind) for v, kind in zip(values, kinds, strict=True)]
     broadcast, shape = broadcast_nodes(builder, nodes)
     whole = ("+", "-", "*", "/", "neg", "max", "min", "abs")
-    if APPLIED[name] not in whole and out not in types.FLOATS:
+    if APPLIED[name] in BITS:
+        if out not in INTEGERS:
+            raise Refusal(f"np.{name} of {out}", "kernels have it of whole numbers", "use astype")
+    elif APPLIED[name] not in whole and out not in types.FLOATS:
         raise Refusal(f"np.{name} of {out}", "kernels compute it of floats", "convert with astype")
     made = _folded(g.Apply(APPLIED[name], broadcast, types.computed(out), shape))
     result = Data.of(builder, types.cast(made, out))

@@ -670,15 +670,48 @@ class Data:
 
     __round__ = __trunc__ = __divmod__ = __rdivmod__ = _rounded
 
-    def _bits(self, *_: Any) -> Any:
-        raise Refusal(
-            "&, |, ^, ~, << or >> of numbers",
-            "kernels have no operations on bits",
-            "use arithmetic; conditions may be combined",
-        )
+    def __and__(self, other: Any) -> Any:
+        return self._binary("bitwise_and", self, other)
 
-    __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = __invert__ = _bits
-    __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = _bits
+    def __or__(self, other: Any) -> Any:
+        return self._binary("bitwise_or", self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return self._binary("bitwise_xor", self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __iand__(self, other: Any) -> Any:
+        return self._in_place("bitwise_and", other)
+
+    def __ior__(self, other: Any) -> Any:
+        return self._in_place("bitwise_or", other)
+
+    def __ixor__(self, other: Any) -> Any:
+        return self._in_place("bitwise_xor", other)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._binary("left_shift", self, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._binary("right_shift", self, other)
+
+    def __ilshift__(self, other: Any) -> Any:
+        return self._in_place("left_shift", other)
+
+    def __irshift__(self, other: Any) -> Any:
+        return self._in_place("right_shift", other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._binary("left_shift", other, self)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._binary("right_shift", other, self)
+
+    def __invert__(self) -> Any:
+        from schedsearch.frontends.jit.operations import elementwise
+
+        return elementwise(self.builder, np.invert, (self,), python=True)
 
 
 class Mask(Data):
@@ -730,12 +763,14 @@ class Mask(Data):
         return logical(self.builder, op, (self, other))
 
     def __and__(self, other: Any) -> Any:
-        return self._logical("and", other)
+        return self._logical("and", other) if _is_truth(other) else super().__and__(other)
 
     def __or__(self, other: Any) -> Any:
-        return self._logical("or", other)
+        return self._logical("or", other) if _is_truth(other) else super().__or__(other)
 
     def __xor__(self, other: Any) -> Any:
+        if not _is_truth(other):
+            return super().__xor__(other)
         return (self | other) & ~(self & other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
@@ -777,3 +812,10 @@ class Mask(Data):
     def __bool__(self) -> bool:
         what = "a condition on data" if self.index is None else "a condition on indices or sizes"
         raise control_flow(what, self.builder)
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether it is of bool: of it and a number, NumPy's operators are those on bits."""
+    if isinstance(value, Data | Index):
+        return isinstance(value, Mask)
+    return bool(np.asarray(value).dtype == bool)

@@ -259,4 +259,6 @@ def _is_same(name: str, kind: str, rounded: bool) -> bool:
         return False
     if kind == "i32":
         return bool(function.whole)
-    return function.precision in ("", kind) or (function.correctly and rounded)
+    return bool(function.c) and (
+        function.precision in ("", kind) or (function.correctly and rounded)
+    )
