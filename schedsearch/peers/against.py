@@ -30,6 +30,7 @@ from schedsearch.peers.array_text import NUMPY, TORCH, array_text
 from schedsearch.peers.arrays import Array
 from schedsearch.peers.arraywise import NotArraywise, arraywise
 from schedsearch.peers.blas_text import blas_text
+from schedsearch.peers.child import REPEATED
 from schedsearch.peers.configurations import USUAL, Configuration, of_openblas, of_torch
 from schedsearch.peers.contender import Contender, PeerError, Terms, What, directing
 from schedsearch.peers.described import arguments
@@ -50,6 +51,15 @@ FORMS = "numpy, scipy, torch, numba, cc=COMPILER, FILE.so:SYMBOL or FILE.py:FUNC
 
 _BUILD_S = 120.0
 PLAN = Plan(rounds=20, seconds=20.0)
+
+_REPEAT = f"""\
+void repeat(long n, void (*call)({", ".join(["long"] * REPEATED)}), const long *a)
+{{
+    for (long i = 0; i < n; i++)
+        call({", ".join(f"a[{number}]" for number in range(REPEATED))});
+}}
+"""
+"""Integers and pointers are passed alike, and a function leaves alone what it does not take."""
 _FILE = re.compile(r"(?P<file>.+\.(?P<kind>so|py)):(?P<name>\w+)")
 _CALLS_BLAS = re.compile(r"np\.(matmul|einsum)|blas\.")
 
@@ -98,14 +108,19 @@ def compare(
 ) -> list[PeerComparison]:
     """Time the kernel and all peers in the same rounds, on arrays of the same contents. Each is a
     process of its own on the same cores. A short trial finds the fastest of a peer's
-    configurations, which competes. A peer that cannot compete says why.
+    configurations, which competes. A peer that cannot compete says why. Compiled code alone is
+    called from C; beside libraries of Python, all are called from Python.
     """
     if context_fields(kernel.code.header):
         reason = "the procedure has configuration fields"
         return [PeerComparison(request, failure=reason) for request in requests]
     threads = kernel.target.threads
+    compiled = all(request.startswith("cc=") or ".so:" in request for request in requests)
     terms = Terms(
-        arguments(kernel.proc, kernel.binding), measuring_cores(threads), clock_of(threads)
+        arguments(kernel.proc, kernel.binding),
+        measuring_cores(threads),
+        clock_of(threads),
+        repeat=_repeat(kernel) if compiled else "",
     )
     ours = What("native", kernel.name, kernel.artifact.path, context=True)
     with ExitStack() as stack:
@@ -145,6 +160,13 @@ def compare(
                 **_compared(samples[request], samples[""]),
             )
     return [found[request] for request in requests]
+
+
+def _repeat(kernel: Kernel) -> str:
+    """The library that calls from C; empty if it is not compiled."""
+    builder = Builder(find_compiler(), default_flags(kernel.target.fp), kernel.cache)
+    built = builder.build(GeneratedC("repeat", "", _REPEAT, digest(_REPEAT)), _BUILD_S)
+    return built.path if isinstance(built, Artifact) else ""
 
 
 def _compared(theirs: Samples, ours: Samples) -> dict[str, Any]:

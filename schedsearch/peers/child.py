@@ -26,6 +26,9 @@ from schedsearch.core.suggest import did_you_mean
 
 Call = Callable[[], object]
 
+REPEATED = 16
+"""Arguments of calls that C repeats."""
+
 _GAP = 1 << 23
 """Bytes of addresses that are taken before new arrays, at most: else these would take turns in two
 places. They are never touched."""
@@ -42,6 +45,8 @@ class _Contender:
         self.what = job["what"]
         self.random = random.Random(job["seed"])
         self.native = self.what["kind"] == "native"
+        self.repeat = job["repeat"]
+        self.calls: Callable[[int], object] = self.from_python
         self.prepare = self.loaded if self.native else self.preparing()
         self.call = self.prepare()
 
@@ -54,7 +59,18 @@ class _Contender:
         function.restype = None
         # Converted once: a call then costs less than a microsecond.
         passed = (*([None] if self.what["context"] else []), *self.arrays.passed())
+        words = [int(getattr(each, "value", 0) or 0) for each in passed]
+        windows = any(isinstance(each, ctypes.Structure) for each in passed)
+        if self.repeat and len(words) <= REPEATED and not windows:
+            given = (ctypes.c_long * REPEATED)(*words)
+            repeat, code = ctypes.CDLL(self.repeat)["repeat"], ctypes.c_void_p.from_buffer(function)
+            self.calls = lambda calls: repeat(ctypes.c_long(calls), code, given)
         return lambda: function(*passed)
+
+    def from_python(self, calls: int) -> None:
+        call = self.call
+        for _ in range(calls):
+            call()
 
     def preparing(self) -> Callable[[], Call]:
         """What makes the call of the arrays that there are then."""
@@ -77,14 +93,13 @@ class _Contender:
         return lambda: function(*self.arrays.arrays)
 
     def sample(self, calls: int, warm: bool) -> dict[str, Any]:
-        call, read = self.call, self.read
+        read = self.read
         self.arrays.restore()
         if warm:
-            call()
+            self.call()
         gc.disable()
         start = read()
-        for _ in range(calls):
-            call()
+        self.calls(calls)
         spent = read() - start
         gc.enable()
         return {"seconds": spent / calls}

@@ -58,13 +58,15 @@ class What:
 
 @dataclass(frozen=True)
 class Terms:
-    """Parts that all contenders share."""
+    """Parts that all contenders share. `repeat`: a library whose `repeat` calls compiled code in a
+    loop; without it Python does."""
 
     arguments: tuple[Argument, ...]
     cores: tuple[int, ...]
     clock: str
     seed: int = 0
     paths: tuple[str, ...] = ()
+    repeat: str = ""
 
 
 def directing(environment: Mapping[str, str]) -> list[str]:
@@ -104,6 +106,7 @@ class Contender:
             "clock": terms.clock,
             "seed": terms.seed,
             "paths": terms.paths,
+            "repeat": terms.repeat,
             "what": asdict(what),
         }
         try:

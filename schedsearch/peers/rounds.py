@@ -2,7 +2,8 @@
 
 As far as Python goes like the harness's own protocol (`schedsearch/evaluate`): short samples
 that last equally long, the first call of a sample not timed, new copies of compiled code and
-arrays elsewhere in memory in each round. Not so: a call goes through Python (below 1 us).
+arrays elsewhere in memory in each round. Not so: beside libraries of Python, calls go through
+Python (below 1 us).
 """
 
 from __future__ import annotations

@@ -14,7 +14,14 @@ from cli.invoke import MATMUL
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, PeerComparison
 from schedsearch.evaluate.build.host import cpu_identity
-from schedsearch.peers.against import Kernel, as_experts_compile, compare, parse_against
+from schedsearch.peers import against
+from schedsearch.peers.against import (
+    Kernel,
+    _repeat,
+    as_experts_compile,
+    compare,
+    parse_against,
+)
 from schedsearch.peers.arrays import Argument, Fill, make_arrays
 from schedsearch.peers.configurations import USUAL, of_openblas
 from schedsearch.peers.contender import Contender, PeerError, Terms, What
@@ -175,10 +182,43 @@ def test_a_library_is_called_as_the_exported_c(kernel: Kernel, tmp_path: Path) -
 
 
 @pytest.mark.normal
+@pytest.mark.parametrize("from_c", [True, False])
+def test_c_calls_compiled_code_as_often_as_python_does(
+    kernel: Kernel, tmp_path: Path, from_c: bool
+) -> None:
+    """Its loop takes 2 ns a call. Python's takes 240, which hides what is faster."""
+    (source := tmp_path / "count.c").write_text(
+        "void count(long m, float *x) { static int n; x[0] = ++n; x[1] = m; }"
+    )
+    library = tmp_path / "count.so"
+    compiler = kernel.target.compiler.path
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
+    given = Argument("m", control=-7), replace(X, written=True)
+    terms = replace(TERMS, arguments=given, repeat=_repeat(kernel) if from_c else "")
+    with Contender(What("native", "count", str(library)), terms) as contender:
+        seconds = contender.sample(1000, warm=True)
+        found = contender.results()
+    assert found["x"][:2].tolist() == [1 + 1 + 1000 + 1, -7]
+    assert seconds > 0
+
+
+@pytest.mark.normal
 def test_the_c_as_written_by_a_compiler(kernel: Kernel) -> None:
     found = only(kernel, f"cc={kernel.target.compiler.path}")
     assert found.ratio is not None, found.failure
     assert "-O3 -march=native -ffast-math" in found.ran
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("requests", [["cc=gcc"], ["cc=gcc", "numpy"]])
+def test_c_calls_where_no_peer_is_of_python(
+    kernel: Kernel, requests: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else ours would be called from C, and the peer from Python."""
+    built = []
+    monkeypatch.setattr(against, "_repeat", lambda _: built.append(1) or "")
+    compare(kernel, requests, QUICK)
+    assert len(built) == (len(requests) == 1)
 
 
 @pytest.mark.normal
