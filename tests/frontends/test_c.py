@@ -635,6 +635,7 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "declared nowhere": ("x[0] = z;", 2, "z: it is not declared"),
     "bits of long": ("k[0] = (long)k[0] | 1;", 2, "long: kernels have no data"),
     "bits as an index": ("for (int i = 0; i < n; i++) x[i & 5] = 1;", 2, "index of x: it depends"),
+    "by zero": ("k[0] = k[0] / 0;", 2, "integers / 0: C leaves open"),
     "shift by data": ("k[0] = 1 << k[0];", 2, "<<: its width is no constant"),
     "shift too far": ("k[0] = k[0] << 32;", 2, "<<: C leaves open"),
     "shift of a negative": ("for (int i = 0; i < n; i++) x[(i - 1) >> 1] = 1;", 2, "not negative"),

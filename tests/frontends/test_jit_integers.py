@@ -254,7 +254,11 @@ def bits(b, c, w, k):
     k >>= 1
     w |= 3
     truths = (b > 3) & (c > 3), (b > 3) & c, np.bitwise_or(b, 1), np.right_shift(k, 3)
-    return *found, *moved, *truths, b + 0, k + 0, w + 0
+    inverted = np.invert(b, dtype=np.int32), np.invert(b, dtype=np.uint16)
+    for i in range(len(k)):
+        k[i] += (i & 3) + (i >> 1) + (i << 2) + ~i
+        k[i] += b[i] & i
+    return *found, *moved, *truths, *inverted, b[: len(k) >> 1] + 0, k + 0, w + 0
 
 
 def test_bits_are_numpys() -> None:
@@ -290,6 +294,11 @@ def shifted_floats(x):
     return (x * 0.5) >> 3
 
 
+def of_an_index(k):
+    for i in range(len(k)):
+        k[i] = i | 1
+
+
 def with_a_number(k):
     return (k > 1) & 1
 
@@ -304,6 +313,7 @@ def with_a_number(k):
         (of_floats, "bitwise_and"),
         (shifted_floats, "right_shift"),
         (with_a_number, "int64"),
+        (of_an_index, "bits of an index or size"),
     ],
 )
 def test_other_bits_are_refused(function: Any, why: str) -> None:

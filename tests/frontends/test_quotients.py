@@ -39,6 +39,8 @@ BODIES: list[tuple[str, str, Any]] = [
     ("y[i] = (int8_t)(x[i] ^ z[i]) & 5;", "int8_t", np.int8),
     ("y[i] = x[i] / 2147483647 + x[i] % -2147483647 + (z[i] & 2147483647);", "int", np.int32),
     ("y[i] = (uint8_t)(x[i] >> 3) + (int8_t)(z[i] / 5);", "int", np.int32),
+    ("y[i] = ((n * i - 7) >> 1) + ((n * i - 7) & 7) + ((n * i) >> 2);", "uint8_t", np.uint8),
+    ("y[i] = x[i] / -1 + z[i] % -1;", "int", np.int32),
     (
         "int t = (int)(((float)x[i] + 100.0f + 8589934592.0f) - 8589934592.0f - 60.0f);"
         " y[i] = t >> 3;",

@@ -258,7 +258,9 @@ class Arithmetic(Scopes):
 
     def _divided(self, op: str, value: graph.Value, by: Any, kind: CType, node: Any) -> Operand:
         """Data by a constant."""
-        if not isinstance(by, q.Affine) or not by.is_const or not by.const or kind != INT:
+        if isinstance(by, q.Affine) and by.is_const and not by.const:
+            raise self.refusal(node, f"integers {op} 0", "C leaves open what it is", "correct it")
+        if not isinstance(by, q.Affine) or not by.is_const or kind != INT:
             raise self.refusal(
                 node,
                 f"integers {op}",
@@ -266,7 +268,11 @@ class Arithmetic(Scopes):
                 "divide by a constant; convert data to double, and choose an index that wraps by "
                 "`j < m - 1 ? j + 1 : 0`",
             )
-        quotient = numbers.of_constant("sdiv", value, by.const)
+        quotient: graph.Value
+        if by.const == -1:  # processors trap where it overflows, and C as compiled wraps
+            quotient = graph.Apply("neg", (value,), "i32", ())
+        else:
+            quotient = numbers.of_constant("sdiv", value, by.const)
         if op == "/":
             return Operand(kind, quotient)
         return Operand(kind, numbers.minus_multiple(value, quotient, by.const))

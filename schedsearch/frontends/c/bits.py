@@ -8,7 +8,8 @@ from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
 from schedsearch.frontends.c import c_types, numbers
-from schedsearch.frontends.c.arithmetic import Arithmetic, Whole
+from schedsearch.frontends.c.affine.linear import Polynomial
+from schedsearch.frontends.c.arithmetic import Arithmetic
 from schedsearch.frontends.c.symbols import Operand
 
 SHIFTS = ("<<", ">>")
@@ -43,7 +44,7 @@ class Bits(Arithmetic):
             by = self.in_type(q.Affine(by), kind, node).const
             bits = {"&": known & by, "|": known | by, "^": known ^ by}[op]
             return Operand(kind, q.Affine(bits))
-        if op == "&" and by is not None and isinstance(left.value, Whole):
+        if op == "&" and by is not None and self._is_counted(left.value):
             mask = by - 2**kind.bits if by >= 2 ** (kind.bits - 1) else by
             low, high = (mask + 1).bit_length() - 1, (-mask).bit_length() - 1
             if mask >= 0 and mask + 1 == 2**low:
@@ -67,10 +68,17 @@ class Bits(Arithmetic):
         kind, value = operand.type, operand.value
         if isinstance(value, q.Affine) and value.is_const:
             return Operand(kind, q.Affine(value.const >> bits))
-        if isinstance(value, Whole):
+        if self._is_counted(value):
             self._of_a_size(value, ">>", node)
             return self.binary("/", operand, Operand(kind, q.Affine(2**bits)), node)
         return Operand(kind, numbers.of_constant("ashr", self.data(operand, kind), bits))
+
+    def _is_counted(self, value: Any) -> bool:
+        """Whether it is of sizes and loop variables, as an index may be. A product that may be
+        negative is data."""
+        if isinstance(value, Polynomial):
+            return all(self.holds(part) for _, part in value.parts)
+        return isinstance(value, q.Affine)
 
     def _below(self, operand: Operand, bits: int, node: Any) -> Operand:
         """The lowest bits of a size or loop variable, which are not negative."""

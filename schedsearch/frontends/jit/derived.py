@@ -94,7 +94,7 @@ def shifted(builder: Builder, ufunc: Any, values: Sequence[Any]) -> Any:
     bits = 8 * types.DTYPES[kind].itemsize
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < bits:
         reason = "kernels shift by constants only, by less than the bits there are"
-        raise Refusal(name, reason, "multiply, or use //")
+        raise Refusal(name, reason, "convert with astype first")
     if kind not in INTEGERS:
         raise Refusal(f"{name} of {kind}", "kernels have it of whole numbers", "use astype")
     x = Data.of(builder, operations.as_node(builder, x, "i32"))

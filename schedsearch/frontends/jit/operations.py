@@ -272,18 +272,21 @@ def elementwise(
     if name == "reciprocal" and np.dtype(kind_of(values[0])).kind == "f":
         return elementwise(builder, np.true_divide, (1.0, values[0]), dtype)
     if name == "invert" and isinstance(values[0], Data) and values[0].type in INTEGERS:
-        low, high = INTEGERS[values[0].type]
+        kind = values[0].type if dtype is None else types.named(dtype, "np.invert")
+        low, high = INTEGERS[kind] or (-1, 0)
         return elementwise(builder, np.bitwise_xor, (values[0], -1 if low else high), dtype)
     if name == "positive":
         return _positive(builder, values[0], dtype, python)
     if name == "ceil":
         lower = elementwise(builder, np.floor, (elementwise(builder, np.negative, values, dtype),))
         return elementwise(builder, np.negative, (lower,))
-    if name in ("left_shift", "right_shift") and dtype is None:
+    if name in ("left_shift", "right_shift", "floor_divide", "remainder") and dtype is not None:
+        raise Refusal(f"np.{name} with dtype", "its operands say in which type", "use astype")
+    if name in ("left_shift", "right_shift"):
         from schedsearch.frontends.jit.derived import shifted
 
         return shifted(builder, ufunc, values)
-    if name in ("floor_divide", "remainder") and dtype is None:
+    if name in ("floor_divide", "remainder"):
         from schedsearch.frontends.jit.derived import divided
 
         found = divided(builder, ufunc, values)

@@ -22,6 +22,12 @@ from schedsearch.frontends.jit.building import (
 from schedsearch.frontends.jit.sizes import FreezeError
 from schedsearch.frontends.lowered import Refusal
 
+NO_BITS = Refusal(
+    "bits of an index or size",
+    "kernels have << and >> by constants and & with 2**n - 1 of them",
+    "make it data: np.int32(i)",
+)
+
 NOT_A_NUMBER = Refusal(
     "a size or an index as a Python number",
     "it is not known while the function is traced",
@@ -177,6 +183,34 @@ class Index:
         raise self.frozen(q.Affine(), NOT_A_NUMBER)
 
     __rmod__ = __rfloordiv__
+
+    def __and__(self, other: Any) -> Any:
+        if isinstance(other, Data):
+            return NotImplemented
+        if isinstance(other, int) and other > 0 and other & (other + 1) == 0:
+            return self % (other + 1)
+        raise NO_BITS
+
+    def __rshift__(self, other: Any) -> Any:
+        return self // self._power(other)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self * self._power(other)
+
+    def _power(self, bits: Any) -> int:
+        if isinstance(bits, int) and 0 <= bits < 31:
+            return int(2**bits)
+        raise NO_BITS
+
+    def __or__(self, other: Any) -> Any:
+        if isinstance(other, Data):
+            return NotImplemented
+        raise NO_BITS
+
+    def __invert__(self) -> Any:
+        return -1 - self
+
+    __rand__, __xor__, __ror__, __rxor__ = __and__, __or__, __or__, __or__
 
     def __neg__(self) -> Any:
         return simplified(self.builder, self.value.scaled(-1))
