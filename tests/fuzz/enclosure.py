@@ -9,6 +9,7 @@ of them, so that any partial sum of them has few enough bits.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -143,6 +144,18 @@ class Enclosures:
                     raise Undefined("the root of a negative number")
                 lo, hi = math.sqrt(x.lo), math.sqrt(x.hi)
                 return _rounded(Enclosed(lo, hi, math.sqrt(x.size), 0), kind)
+            case "ashr", [x, by]:
+                lo, hi = (math.floor(end / 2**by.lo) for end in (x.lo, x.hi))
+                return Enclosed(lo, hi, max(abs(lo), abs(hi)), 1)
+            case "sdiv", [x, by]:
+                return self.divided(x, by, kind)
+            case (("bit_and" | "bit_xor"), [a, b]):
+                if a.lo < a.hi or b.lo < b.hi:
+                    return Enclosed(-(2**31), 2**31 - 1, 2**31, 1)
+                value = {"bit_and": operator.and_, "bit_xor": operator.xor}[name](
+                    int(a.lo), int(b.lo)
+                )
+                return Enclosed(value, value, abs(value), 1)
         raise NotImplementedError(name)
 
     def converted(self, value: Enclosed, before: str, kind: str) -> Enclosed:

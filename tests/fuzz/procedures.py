@@ -18,6 +18,10 @@ from fuzz.indices import SIZES, Buffer
 from fuzz.storage import HELPERS, Storage
 from fuzz.writer import TYPES, VALUES, Lines, Scope, indent
 from schedsearch.core.element_types import PLAIN
+from schedsearch.frontends.functions import module_text
+
+OF_INTEGERS = ("ashr", "sdiv", "bit_and", "bit_xor")
+"""Functions that are not Exo's."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ class _Module(Storage):
                 "from exo import proc, config, DRAM",
                 "from exo.libs.memories import DRAM_STACK",
                 "from exo.libs.externs import relu, select",
+                module_text([name for name in OF_INTEGERS if f"{name}(" in " ".join(body)]),
                 *(["@config", "class Mode:", "    limit: size"] if self.configured else []),
                 *(HELPERS[name].format(t=self.type) for name in sorted(self.called)),
                 "@proc",

@@ -63,6 +63,9 @@ class Statements(Writer):
         if floats:
             forms += [f"relu({read()})", f"select({read()}, {read()}, {read()}, 1.0)"]
             forms += [f"{read()} * 0.5"]
+        else:
+            forms += [f"ashr({read()}, 2)", f"sdiv({read()} - 7.0, 3)"]
+            forms += [f"bit_and({read()}, {read()})", f"bit_xor({read()}, 5)"]
         return self.pick(*forms)
 
     def third(self, read: Callable[[], str]) -> Lines:

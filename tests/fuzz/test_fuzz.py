@@ -57,7 +57,7 @@ def test_random_schedules_compute_minima_and_maxima() -> None:
 
 SAMPLE = (
     *((1, 4), (2, 3), (3, 4), (4, 4), (5, 3), (6, 4), (8, 3), (9, 2), (10, 3), (11, 2)),
-    *((14, 4), (15, 3), (17, 2), (33, 2), (68, 2), (261, 2), (360, 3), (1005, 3)),
+    *((14, 4), (15, 3), (17, 2), (33, 2), (68, 2), (261, 2), (360, 3), (1005, 3), (52, 2)),
 )
 """Seeds and numbers of procedures: few of 1,000 that were drawn, which have all there is
 to reach."""
