@@ -47,8 +47,7 @@ def divided(builder: Builder, ufunc: Any, values: Sequence[Any]) -> Any:
     """`x // c` and `x % c` by positive constants: of whole numbers, and of floats by powers of two,
     where all of it is exact."""
     x, by = values
-    node = by.node() if isinstance(by, Data) and not by.ndim else None
-    number = node.value if isinstance(node, g.Constant) else by
+    number = _constant(by)
     name = f"np.{ufunc.__name__}"
     if isinstance(number, bool) or not isinstance(number, int | float) or number <= 0:
         raise Refusal(name, "kernels divide so by positive constants only", "use np.floor(x / y)")
@@ -87,8 +86,7 @@ def divided(builder: Builder, ufunc: Any, values: Sequence[Any]) -> Any:
 def shifted(builder: Builder, ufunc: Any, values: Sequence[Any]) -> Any:
     """`x << c` and `x >> c`, of whole numbers by constants."""
     x, by = values
-    node = by.node() if isinstance(by, Data) and not by.ndim else None
-    number = node.value if isinstance(node, g.Constant) else by
+    number = _constant(by)
     name = f"np.{ufunc.__name__}"
     kind = types.named(operations.resolved_types(ufunc, values)[1], name)
     bits = 8 * types.DTYPES[kind].itemsize
@@ -104,6 +102,12 @@ def shifted(builder: Builder, ufunc: Any, values: Sequence[Any]) -> Any:
         else _of_constant(builder, "ashr", x, number)
     )
     return making.converted(builder, found, types.DTYPES[kind])
+
+
+def _constant(value: Any) -> Any:
+    """The number that a value is known to be, or the value."""
+    node = value.node() if isinstance(value, Data) and not value.ndim else None
+    return node.value if isinstance(node, g.Constant) else value
 
 
 def _of_constant(builder: Builder, function: str, x: Data, number: int) -> Data:
